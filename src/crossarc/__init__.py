@@ -1,0 +1,64 @@
+"""crossarc: dependency parsing in which arcs may cross.
+
+Public names are loaded when first used, so `import crossarc` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crossarc.errors import (
+        CrossarcError,
+        InfeasibleError,
+        ModelError,
+        ScoreError,
+        TreebankError,
+    )
+    from crossarc.evaluation import Scores, evaluate
+    from crossarc.treebank import Sentence, read_conllu, write_conllu
+    from crossarc.trees import Tree
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CrossarcError": "errors",
+    "InfeasibleError": "errors",
+    "ModelError": "errors",
+    "ScoreError": "errors",
+    "Scores": "evaluation",
+    "Sentence": "treebank",
+    "Tree": "trees",
+    "TreebankError": "errors",
+    "evaluate": "evaluation",
+    "read_conllu": "treebank",
+    "write_conllu": "treebank",
+}
+
+__all__ = [
+    "CrossarcError",
+    "InfeasibleError",
+    "ModelError",
+    "ScoreError",
+    "Scores",
+    "Sentence",
+    "Tree",
+    "TreebankError",
+    "__version__",
+    "evaluate",
+    "read_conllu",
+    "write_conllu",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'crossarc' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"crossarc.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,69 @@
+"""The `crossarc` command: its sub-commands and how they end.
+
+Exit status 0 on success, 1 for bad data, 2 for wrong usage, 130 when interrupted; never a
+traceback. Commands import what they need when they run, so that `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from crossarc import __version__
+from crossarc.app.commands.convert import convert
+from crossarc.app.commands.demo import demo
+from crossarc.app.commands.draw import draw
+from crossarc.app.commands.evaluate import evaluate
+from crossarc.app.commands.stats import stats
+from crossarc.app.commands.warmup import warmup
+from crossarc.errors import CrossarcError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="crossarc",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for command in (stats, evaluate, draw, convert, warmup, demo):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"crossarc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Dependency parsing in which arcs may cross.
+
+    Files may be compressed (.gz, .bz2, .xz); - is standard input; @sample is the sample bank that
+    comes with crossarc.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    try:
+        app()
+    except CrossarcError as error:
+        _end(str(error), 1)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        _end(f"{place}{error.strerror or error}; check the path", 2)
+
+
+def _end(message: str, status: int) -> None:
+    print(f"crossarc: {message}", file=sys.stderr)
+    sys.exit(status)

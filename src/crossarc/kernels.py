@@ -1,0 +1,64 @@
+"""Compiled kernels: the `@kernel` decorator and the list that `crossarc warmup` compiles.
+
+A kernel states its signature, so it exists in exactly one version, compiled when its module is
+first imported and read from the cache afterwards. Arrays that a kernel only reads are declared
+with a read-only type, which accepts writable arrays too. Kernels do not recurse: recursion
+together with a kernel cache crashes Numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba import types
+from numba.core import event
+
+__all__ = ["KERNEL_MODULES", "READ_BOOL", "READ_INT", "kernel", "warmup"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+READ_INT = types.Array(types.int64, 1, "C", readonly=True)
+READ_BOOL = types.Array(types.boolean, 1, "C", readonly=True)
+
+KERNEL_MODULES = ("crossarc.trees.measures",)
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]  # numba has no type information
+    """Says once, on a terminal, why the first call after an installation takes seconds."""
+
+    def __init__(self) -> None:
+        self.pending = True
+
+    def on_start(self, event: Any) -> None:
+        if self.pending and sys.stderr.isatty():
+            print("crossarc: compiling kernels, once per installation ...", file=sys.stderr)
+        self.pending = False
+
+    def on_end(self, event: Any) -> None:
+        """Compilation ends silently."""
+
+
+event.register("numba:compile", _Announcement())
+
+
+def kernel(signature: Any) -> Callable[[F], F]:
+    """Compile a function for one signature; cached on disk, releasing the GIL."""
+
+    def decorate(function: F) -> F:
+        compiled: F = numba.njit(signature, cache=True, nogil=True, error_model="numpy")(function)
+        return compiled
+
+    return decorate
+
+
+def warmup() -> float:
+    """Compile every kernel, or read it from the cache; returns the seconds it took."""
+    start = time.perf_counter()
+    for module in KERNEL_MODULES:
+        importlib.import_module(module)
+    return time.perf_counter() - start

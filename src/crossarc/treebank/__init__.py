@@ -1,0 +1,22 @@
+"""Sentences in and out: CoNLL-U and CoNLL-X, streaming and lossless; the sample bank."""
+
+from __future__ import annotations
+
+from crossarc.treebank.conllx import read_conllx, write_conllx
+from crossarc.treebank.reader import SentenceReader, read_conllu
+from crossarc.treebank.sample import SAMPLE_PATH, sample
+from crossarc.treebank.sentence import MultiwordToken, Sentence
+from crossarc.treebank.writer import open_output, write_conllu
+
+__all__ = [
+    "SAMPLE_PATH",
+    "MultiwordToken",
+    "Sentence",
+    "SentenceReader",
+    "open_output",
+    "read_conllu",
+    "read_conllx",
+    "sample",
+    "write_conllu",
+    "write_conllx",
+]

@@ -1,0 +1,161 @@
+"""Say what is wrong with a sentence: line, fault and remedy.
+
+Plain loops, one sentence at a time, in the order in which a person would mend the file.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from crossarc.errors import TreebankError
+from crossarc.treebank.columns import COLUMNS, HEAD
+from crossarc.trees import check_heads
+
+__all__ = ["Problem", "diagnose", "find_sent_id"]
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+_RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})", re.ASCII)
+_EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})", re.ASCII)
+_SENT_ID = re.compile(r"^#\s*sent_id\s*=\s*(.*?)\s*$", re.MULTILINE)
+_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+
+
+class Problem(NamedTuple):
+    """A fault on a line of the sentence, counted from 0 at the first byte given."""
+
+    line: int
+    what: str
+
+
+class _Fault(Exception):
+    """Carries the first problem out of the checks."""
+
+    def __init__(self, line: int, what: str) -> None:
+        self.problem = Problem(line, what)
+
+
+def find_sent_id(text: str) -> str | None:
+    """The value of the first `# sent_id =` comment."""
+    match = _SENT_ID.search(text)
+    return match.group(1) if match else None
+
+
+def diagnose(data: bytes) -> Problem | None:
+    """The first problem of one sentence, or None if it is valid.
+
+    Args:
+        data: the lines of one sentence, possibly with blank lines before and after.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start)
+        return Problem(
+            line,
+            f"byte 0x{data[error.start]:02x} is not UTF-8: convert the file to UTF-8 "
+            "(for instance with iconv)",
+        )
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    try:
+        rows = _rows(lines)
+        word_lines = _check_ids(rows)
+        _check_heads({line: rows[line][HEAD] for line in word_lines})
+    except _Fault as fault:
+        return fault.problem
+    return None
+
+
+def _rows(lines: list[str]) -> dict[int, list[str]]:
+    rows: dict[int, list[str]] = {}
+    comment = 0
+    for number, line in enumerate(lines):
+        if not line:
+            continue
+        if line.startswith("#"):
+            comment = number
+            if rows:
+                raise _Fault(number, "a comment after the first word: move it above the sentence")
+            continue
+        rows[number] = _columns(number, line)
+    if not rows:
+        raise _Fault(comment, "comments without words: remove them or add the sentence")
+    return rows
+
+
+def _columns(number: int, line: str) -> list[str]:
+    if not line.strip():
+        raise _Fault(number, "a line of spaces: a blank line between sentences must be empty")
+    columns = line.split("\t")
+    if len(columns) != COLUMNS:
+        hint = "; are the columns separated by spaces?" if len(columns) == 1 else ""
+        raise _Fault(
+            number,
+            f"{len(columns)} columns: expected {COLUMNS} columns separated by single tabs{hint}",
+        )
+    if "" in columns:
+        name = _NAMES[columns.index("")]
+        raise _Fault(number, f"column {name} is empty: write _ where there is no value")
+    return columns
+
+
+def _check_ids(rows: dict[int, list[str]]) -> list[int]:
+    """Check the id of every row; returns the lines of the words."""
+    words: list[int] = []
+    covered, covered_line = 0, 0
+    word, place = -1, 0
+    for line, (name, *_) in rows.items():
+        before = len(words)
+        if _NUMBER.fullmatch(name):
+            if int(name) != before + 1:
+                kind = "repeated" if int(name) <= before else "missing"
+                culprit = name if int(name) <= before else str(before + 1)
+                raise _Fault(line, f"{kind} id {culprit}: ids must count 1, 2, 3, ...: got {name}")
+            words.append(line)
+        elif match := _RANGE.fullmatch(name):
+            first, last = int(match[1]), int(match[2])
+            if first != before + 1 or first <= covered or last < first:
+                raise _Fault(
+                    line,
+                    f"range {name} does not fit: it must stand right before word {first}, end at "
+                    "or after it, and not overlap another range",
+                )
+            covered, covered_line = last, line
+        elif match := _EMPTY.fullmatch(name):
+            expected = place + 1 if word == int(match[1]) else 1
+            word, place = int(match[1]), int(match[2])
+            if word != before or place != expected:
+                raise _Fault(
+                    line,
+                    f"empty node {name} does not fit: after word {before} comes {before}."
+                    f"{expected if word == before else 1}",
+                )
+        else:
+            raise _Fault(
+                line,
+                f"id {name!r} is not a word (3), a range (3-4) or an empty node (3.1)",
+            )
+    if not words:
+        raise _Fault(next(iter(rows)), "no words: a sentence needs at least one row with id 1")
+    if covered > len(words):
+        raise _Fault(covered_line, f"a range ends at {covered}, after the last word {len(words)}")
+    return words
+
+
+def _check_heads(fields: dict[int, str]) -> None:
+    heads: list[int] = []
+    for line, field in fields.items():
+        if field == "_":
+            heads.append(-1)
+        elif field == "0" or _NUMBER.fullmatch(field):
+            heads.append(int(field))
+        else:
+            raise _Fault(line, f"head {field!r} is not a whole number: write 0 for the root or _")
+        if heads[-1] > len(fields):
+            raise _Fault(
+                line, f"head {field} is out of range: heads run from 0 to {len(fields)} here"
+            )
+    try:
+        check_heads(heads)
+    except TreebankError as error:
+        raise _Fault(next(iter(fields)), error.what) from None

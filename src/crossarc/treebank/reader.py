@@ -1,0 +1,193 @@
+"""Read CoNLL-U in bounded memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from typing import Literal
+
+from crossarc.errors import TreebankError
+from crossarc.treebank.diagnose import diagnose, find_sent_id
+from crossarc.treebank.scan import Scan, scan
+from crossarc.treebank.sentence import BYTE_ORDER_MARK, Sentence
+from crossarc.treebank.source import Readable, Source
+
+__all__ = ["OnError", "SentenceReader", "read_conllu"]
+
+OnError = Literal["raise", "skip"]
+
+_LEADING_BREAKS = re.compile(rb"[\r\n]*")
+# The last line may lack its line feed, and be blank all the same.
+_BLANK_LINES = re.compile(rb"\n(?:(?:\r?\n)+(?:\r\Z)?|\r\Z)")
+_LONGEST_SENTENCE = 1 << 28
+
+
+def read_conllu(path_or_file: Readable, *, on_error: OnError = "raise") -> SentenceReader:
+    """Iterate over the sentences of a CoNLL-U file.
+
+    Reads blocks of a few MiB; on a pipe, a sentence is handed on as soon as its blank line
+    arrives. Writing what was read gives the same bytes.
+
+    Args:
+        path_or_file: a path, `-` for standard input, a binary or text file object, or lines of
+            text. Gzip, bzip2 and xz are recognised by their content.
+        on_error: "skip" passes over sentences that are not valid and counts them in `skipped`.
+
+    Raises:
+        TreebankError: a sentence is not valid; names file, line, sentence and remedy.
+    """
+    return SentenceReader(path_or_file, on_error=on_error)
+
+
+class SentenceReader(Iterator[Sentence]):
+    """The iterator that `read_conllu` returns.
+
+    Attributes:
+        skipped: sentences passed over so far, with `on_error="skip"`.
+        first_problem: why the first of them was.
+        tail: blank lines at the end of a stream, which no sentence can own any more.
+    """
+
+    def __init__(self, path_or_file: Readable, *, on_error: OnError = "raise") -> None:
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f'on_error must be "raise" or "skip": got {on_error!r}')
+        self._source = Source(path_or_file)
+        self._skip = on_error == "skip"
+        self._line = 1
+        self.skipped = 0
+        self.first_problem: TreebankError | None = None
+        self.tail = b""
+        self._sentences = self._read()
+
+    @property
+    def name(self) -> str:
+        """The file or stream, as messages call it."""
+        return self._source.name
+
+    def __iter__(self) -> SentenceReader:
+        return self
+
+    def __next__(self) -> Sentence:
+        return next(self._sentences)
+
+    def close(self) -> None:
+        """Stop reading and close the file."""
+        self._sentences.close()
+        self._source.close()
+
+    def _read(self) -> Generator[Sentence, None, None]:
+        mark, data = b"", b""
+        at_start = True
+        blocks = iter(self._source)
+        while True:
+            try:
+                block = next(blocks, b"")
+            except TreebankError as error:
+                # What came through whole is still good.
+                cut = _last_boundary(data, is_live=True)
+                if cut > _leading_breaks(data):
+                    yield from self._block(mark, data[:cut])
+                self._report(error.what, self._line)
+                return
+            data += block
+            if at_start and len(data) >= len(BYTE_ORDER_MARK) or not block:
+                if at_start and data.startswith(BYTE_ORDER_MARK):
+                    mark, data = BYTE_ORDER_MARK, data.removeprefix(BYTE_ORDER_MARK)
+                at_start = False
+            if not block:
+                break
+            cut = 0 if at_start else _last_boundary(data, self._source.is_live)
+            if cut > _leading_breaks(data):
+                yield from self._block(mark, data[:cut])
+                mark, data = b"", data[cut:]
+            elif len(data) > _LONGEST_SENTENCE:
+                self._report("no blank line in 256 MiB: is this a CoNLL-U file?", self._line)
+                return
+        if len(data) > _leading_breaks(data):
+            yield from self._block(mark, data)
+        else:
+            self.tail = mark + data
+
+    def _block(self, mark: bytes, data: bytes) -> Iterator[Sentence]:
+        """The sentences of a block; the first of the file begins with its byte-order mark."""
+        closed = data if data.endswith(b"\n") else data + b"\n"
+        found = scan(closed)
+        if found is None:
+            yield from self._one_by_one(mark, data)
+        else:
+            yield from _sentences(found, mark, data)
+        self._line += data.count(b"\n")
+
+    def _one_by_one(self, mark: bytes, data: bytes) -> Iterator[Sentence]:
+        """The same for a block in which something is not valid."""
+        line = self._line
+        for piece in _pieces(data):
+            found = scan(piece if piece.endswith(b"\n") else piece + b"\n")
+            if found is not None:
+                yield from _sentences(found, mark, piece)
+            else:
+                problem = diagnose(piece)
+                if problem is None:
+                    raise AssertionError(f"{self.name}:{line}: refused without a reason")
+                sent_id = find_sent_id(piece.decode(errors="replace"))
+                self._report(problem.what, line + problem.line, sent_id)
+            mark = b""
+            line += piece.count(b"\n")
+
+    def _report(self, what: str, line: int, sent_id: str | None = None) -> None:
+        error = TreebankError(what, source=self.name, line=line, sent_id=sent_id)
+        if not self._skip:
+            self._source.close()
+            raise error
+        self.skipped += 1
+        self.first_problem = self.first_problem or error
+
+
+def _sentences(found: Scan, mark: bytes, data: bytes) -> Iterator[Sentence]:
+    heads = found.heads
+    heads.flags.writeable = False
+    words = found.words.tolist()
+    begin = 0
+    for k, (end, body, body_end, plain) in enumerate(
+        zip(
+            found.end.tolist(),
+            found.body.tolist(),
+            found.body_end.tolist(),
+            found.plain.tolist(),
+            strict=True,
+        )
+    ):
+        own = heads[words[k] : words[k + 1]]
+        if mark:
+            shift = len(mark)
+            yield Sentence(mark + data[:end], body + shift, body_end + shift, own, plain)
+            mark = b""
+        else:
+            yield Sentence(data[begin:end], body - begin, body_end - begin, own, plain)
+        begin = end
+
+
+def _last_boundary(data: bytes, is_live: bool) -> int:
+    """Where the last sentence that is known to be complete ends.
+
+    All blank lines behind a sentence belong to it, so unless the source is live a sentence counts
+    as complete only once the next one has begun.
+    """
+    end = len(data) if is_live else len(data.rstrip(b"\r\n"))
+    unix, dos = data.rfind(b"\n\n", 0, end), data.rfind(b"\n\r\n", 0, end)
+    return max(unix + 2 if unix >= 0 else 0, dos + 3 if dos >= 0 else 0)
+
+
+def _leading_breaks(data: bytes) -> int:
+    match = _LEADING_BREAKS.match(data)
+    return match.end() if match else 0
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """Single sentences, each with the blank lines behind it, the first also with those before."""
+    start = 0
+    for match in _BLANK_LINES.finditer(data, _leading_breaks(data)):
+        yield data[start : match.end()]
+        start = match.end()
+    if start < len(data):
+        yield data[start:]

@@ -1,0 +1,102 @@
+"""Write sentences: compressed by name, never leaving half a file behind."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from crossarc.treebank.sentence import BYTE_ORDER_MARK, Sentence, missing_break
+
+__all__ = ["Writable", "open_output", "write_conllu"]
+
+Writable = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+
+def write_conllu(sentences: Iterable[Sentence], path_or_file: Writable) -> int:
+    """Write sentences as CoNLL-U; returns how many.
+
+    What was read and not changed is written byte for byte. A file appears under its name only
+    when it is complete; `.gz`, `.bz2` and `.xz` compress; `-` is standard output.
+    """
+    count = 0
+    with open_output(path_or_file) as write:
+        gap = b""
+        for sentence in sentences:
+            raw = bytes(sentence)
+            write(gap + raw if count == 0 else gap + raw.removeprefix(BYTE_ORDER_MARK))
+            gap = missing_break(raw)
+            count += 1
+        write(getattr(sentences, "tail", b""))
+    return count
+
+
+class _Write:
+    """Writes bytes to a binary or a text file."""
+
+    def __init__(self, file: IO[bytes] | IO[str]) -> None:
+        self._file = file
+        self._is_text = isinstance(file, io.TextIOBase)
+
+    def __call__(self, data: bytes) -> None:
+        if self._is_text:
+            cast(IO[str], self._file).write(data.decode())
+        else:
+            cast(IO[bytes], self._file).write(data)
+
+
+@contextmanager
+def open_output(path_or_file: Writable) -> Iterator[_Write]:
+    """Give a function that writes bytes.
+
+    A path is written beside its place and moved there at the end, so an interruption leaves what
+    was there before. Devices and pipes are written to directly.
+    """
+    if not isinstance(path_or_file, str | os.PathLike):
+        yield _Write(path_or_file)
+        return
+    if os.fspath(path_or_file) == "-":
+        yield _Write(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    # A link stays a link: what it points to is replaced.
+    path = Path(os.path.realpath(path_or_file))
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        with path.open("wb") as file:
+            yield _Write(file)
+        return
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with partial.open("wb") as file:
+            if path.exists():
+                os.chmod(partial, stat.S_IMODE(path.stat().st_mode))
+            with _compressed(file, path.suffix) as stream:
+                yield _Write(stream)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _compressed(file: BinaryIO, suffix: str) -> Iterator[IO[bytes]]:
+    if suffix == ".gz":
+        # No name and no time, so that the same sentences give the same file.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
+            yield cast(IO[bytes], stream)
+    elif suffix == ".bz2":
+        with bz2.open(file, "wb") as stream:
+            yield cast(IO[bytes], stream)
+    elif suffix == ".xz":
+        with lzma.open(file, "wb") as stream:
+            yield cast(IO[bytes], stream)
+    else:
+        yield file

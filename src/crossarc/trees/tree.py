@@ -1,0 +1,183 @@
+"""The tree that users hold: heads, labels, and measures computed on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from crossarc.errors import TreebankError
+from crossarc.trees.validity import check_heads
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["Tree"]
+
+Labels = NDArray[np.int64] | tuple[str, ...]
+
+
+class Tree:
+    """A dependency tree over words 1..n with an artificial root 0.
+
+    Several words may hang from the root. Measures are computed when first asked for; all of them
+    take O(n) memory.
+
+    Args:
+        heads: the head of word 1 first; 0 is the root.
+        labels: one label a word, strings or integers.
+
+    Raises:
+        TreebankError: no word, heads out of range, or a cycle.
+    """
+
+    #: Model score, upper bound and certificate, where inference made the tree.
+    score: float | None = None
+    bound: float | None = None
+    is_optimal: bool | None = None
+
+    def __init__(self, heads: ArrayLike, labels: Sequence[str] | ArrayLike | None = None) -> None:
+        self._heads = _checked_heads(heads)
+        self._labels = None if labels is None else _checked_labels(labels, len(self._heads))
+
+    @classmethod
+    def _trusted(cls, heads: NDArray[np.int64], labels: Labels | None = None) -> Tree:
+        """A tree from heads that are known to be valid, read-only int64."""
+        tree = cls.__new__(cls)
+        tree._heads = heads
+        tree._labels = labels
+        return tree
+
+    @property
+    def heads(self) -> NDArray[np.int64]:
+        """Read-only array of length n: the head of word 1 first, 0 is the root."""
+        return self._heads
+
+    @property
+    def labels(self) -> Labels | None:
+        """None, a read-only int array, or a tuple of str."""
+        return self._labels
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return np.array_equal(self._heads, other._heads) and _label_key(self) == _label_key(other)
+
+    def __hash__(self) -> int:
+        return hash((self._heads.tobytes(), _label_key(self)))
+
+    def __repr__(self) -> str:
+        labels = "" if self._labels is None else f", labels={list(self._labels)}"
+        return f"Tree({self._heads.tolist()}{labels})"
+
+    @property
+    def is_single_root(self) -> bool:
+        """Exactly one word hangs from the root."""
+        return int(np.count_nonzero(self._heads == 0)) == 1
+
+    @cached_property
+    def nonprojective_arcs(self) -> NDArray[np.bool_]:
+        """For each word, whether its arc passes over a word that its head does not dominate."""
+        return self._blocks[1]
+
+    @property
+    def is_projective(self) -> bool:
+        """No arc is non-projective."""
+        return not self.nonprojective_arcs.any()
+
+    @cached_property
+    def arc_degrees(self) -> NDArray[np.int64]:
+        """For each word, the degree of its arc (Nivre 2006, Definition 3)."""
+        degrees = _measures().arc_degrees(self._heads, self.nonprojective_arcs)
+        degrees.flags.writeable = False
+        return degrees  # type: ignore[no-any-return]
+
+    @property
+    def degree(self) -> int:
+        """The largest degree of an arc; 0 iff the tree is projective."""
+        return int(self.arc_degrees.max())
+
+    @property
+    def gap_degrees(self) -> NDArray[np.int64]:
+        """For each word, the number of gaps in its subtree."""
+        return self._blocks[0] - 1
+
+    @property
+    def gap_degree(self) -> int:
+        """The largest number of gaps in a subtree; 0 iff the tree is projective."""
+        return self.block_degree - 1
+
+    @property
+    def block_degree(self) -> int:
+        """The largest number of blocks (runs of neighbouring words) that make up a subtree."""
+        return int(self._blocks[0].max())
+
+    @cached_property
+    def is_well_nested(self) -> bool:
+        """No two disjoint subtrees interleave."""
+        return bool(_measures().is_well_nested(self._heads, self.nonprojective_arcs))
+
+    @cached_property
+    def crossings(self) -> int:
+        """Pairs of crossing arcs between words; arcs from the root do not count."""
+        return int(_measures().count_crossings(self._heads))
+
+    @property
+    def is_planar(self) -> bool:
+        """No two arcs between words cross. A planar tree may cover its root and so be
+        non-projective."""
+        return self.crossings == 0
+
+    @cached_property
+    def _blocks(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        blocks, nonprojective = _measures().block_counts(self._heads)
+        blocks.flags.writeable = nonprojective.flags.writeable = False
+        return blocks, nonprojective
+
+
+def _measures() -> ModuleType:
+    """The compiled measures, loaded when a tree is first measured."""
+    from crossarc.trees import measures
+
+    return measures
+
+
+def _label_key(tree: Tree) -> object:
+    return tuple(tree._labels) if tree._labels is not None else None
+
+
+def _checked_heads(heads: ArrayLike) -> NDArray[np.int64]:
+    array: NDArray[Any] = np.asarray(heads)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        raise TreebankError(
+            f"heads must be a list of one or more whole numbers, one a word: got shape "
+            f"{array.shape} of {array.dtype}"
+        )
+    array = array.astype(np.int64)
+    low = int(array.min())
+    if low < 0:
+        word = int(array.argmin()) + 1
+        raise TreebankError(f"word {word} has head {low}: a tree needs a head from 0 up a word")
+    check_heads(array.tolist())
+    array.flags.writeable = False
+    return array
+
+
+def _checked_labels(labels: Sequence[str] | ArrayLike, n: int) -> Labels:
+    values = np.asarray(labels).tolist() if isinstance(labels, np.ndarray) else list(labels)  # type: ignore[arg-type]
+    if len(values) != n:
+        raise TreebankError(f"{n} words need {n} labels: got {len(values)}")
+    if all(isinstance(value, str) for value in values):
+        return tuple(values)
+    array: NDArray[Any] = np.asarray(values)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise TreebankError("labels must be all strings or all whole numbers")
+    array = array.astype(np.int64)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,60 @@
+"""Whether heads form a tree: in range, acyclic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crossarc.errors import TreebankError
+
+__all__ = ["check_heads", "find_cycle"]
+
+
+def find_cycle(heads: Sequence[int]) -> list[int] | None:
+    """The words of one cycle, or None, in O(n).
+
+    Args:
+        heads: the head of word 1 first; 0 is the root, negative is no head. All in range.
+    """
+    # visited[m] holds the word from which m was first reached; meeting one's own mark is a cycle.
+    visited = [0] * (len(heads) + 1)
+    for start in range(1, len(heads) + 1):
+        word = start
+        while word > 0 and not visited[word]:
+            visited[word] = start
+            word = heads[word - 1]
+        if word > 0 and visited[word] == start:
+            return _cycle_through(word, heads)
+    return None
+
+
+def _cycle_through(word: int, heads: Sequence[int]) -> list[int]:
+    cycle = [word]
+    while (head := heads[cycle[-1] - 1]) != word:
+        cycle.append(head)
+    return cycle
+
+
+def check_heads(heads: Sequence[int]) -> None:
+    """Raise TreebankError unless the heads are in range and acyclic.
+
+    A negative head is a word whose head is not known, and is no fault here.
+    """
+    n = len(heads)
+    for word, head in enumerate(heads, 1):
+        if head > n:
+            raise TreebankError(
+                f"word {word} has head {head}, but there are only {n} words: heads run from 0 to {n}"
+            )
+    if n and all(head > 0 for head in heads):
+        raise TreebankError("no root: no word has head 0; give one word the head 0")
+    cycle = find_cycle(heads)
+    if cycle is not None:
+        raise TreebankError(describe_cycle(cycle))
+
+
+def describe_cycle(cycle: list[int]) -> str:
+    """The cycle as words and heads, and what to do about it."""
+    shown = " -> ".join(str(word) for word in [*cycle[:8], cycle[0]])
+    if len(cycle) > 8:
+        shown = shown.replace(f"{cycle[7]} ->", f"{cycle[7]} -> ... ->")
+    return f"a cycle: {shown} (word -> its head); change the head of one of these words"

@@ -1,0 +1,1 @@
+"""What several tests share: random trees, brute force, places of data."""
