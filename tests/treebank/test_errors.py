@@ -18,7 +18,7 @@ GOOD = "# sent_id = good\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
 
 def row(number: object, head: object, columns: int = 10) -> str:
     fields = [str(number), "w", "_", "_", "_", "_", str(head), "dep", "_", "_"]
-    return "\t".join((fields + ["_"])[:columns]) + "\n"
+    return "\t".join([*fields, "_"][:columns]) + "\n"
 
 
 def refusal(source: Readable) -> ca.TreebankError:

@@ -5,29 +5,59 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from enum import Enum
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from crossarc.treebank import Sentence, SentenceReader
 
-__all__ = ["Format", "OnError", "open_treebank", "report_skipped", "with_progress"]
+__all__ = [
+    "Format",
+    "OnError",
+    "OnErrorOption",
+    "Output",
+    "OutputFormatOption",
+    "OutputOption",
+    "Progress",
+    "SourceFormatOption",
+    "open_treebank",
+    "report_skipped",
+]
 
 SAMPLE = "@sample"
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """Treebank formats."""
 
     conllu = "conllu"
     conllx = "conllx"
 
 
-class OnError(str, Enum):
+class OnError(StrEnum):
     """What to do with a sentence that is not valid."""
 
     stop = "stop"
     skip = "skip"
+
+
+class Output(StrEnum):
+    """How to print figures."""
+
+    text = "text"
+    json = "json"
+
+
+OnErrorOption = Annotated[
+    OnError, typer.Option(help="Stop at a sentence that is not valid, or skip it.")
+]
+OutputOption = Annotated[
+    str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
+]
+OutputFormatOption = Annotated[Output, typer.Option("--format", help="A table or JSON.")]
+SourceFormatOption = Annotated[Format, typer.Option("--from", help="Format of the input.")]
 
 
 def open_treebank(
@@ -45,31 +75,47 @@ def report_skipped(reader: SentenceReader) -> None:
     """Say on stderr how many sentences were passed over, and why the first one was."""
     if reader.skipped:
         print(
-            f"crossarc: {reader.name}: passed over {reader.skipped} sentences that are not valid; "
-            f"the first: {reader.first_problem}",
+            f"crossarc: {reader.name}: passed over {reader.skipped:,} sentences that are not "
+            f"valid; the first: {reader.first_problem}",
             file=sys.stderr,
         )
 
 
-def with_progress(sentences: SentenceReader) -> Iterator[Sentence]:
+class Progress(Iterator["Sentence"]):
     """Pass sentences through; on a terminal, say on stderr how far it has come."""
-    if not sys.stderr.isatty():
-        yield from sentences
-        return
-    start = shown = time.monotonic()
-    count = words = 0
-    try:
-        for sentence in sentences:
-            count += 1
-            words += len(sentence)
-            now = time.monotonic()
-            if now - shown > 0.2:
-                shown = now
-                line = (
-                    f"{sentences.name}: {count:,} sentences, {words / (now - start):,.0f} words/s"
-                )
-                print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-            yield sentence
-    finally:
-        if shown > start:
+
+    def __init__(self, reader: SentenceReader) -> None:
+        self._reader = reader
+        self._visible = sys.stderr.isatty()
+        self._start = self._shown = time.monotonic()
+        self._sentences = self._words = 0
+
+    @property
+    def tail(self) -> bytes:
+        """What the reader found after the last sentence."""
+        return self._reader.tail
+
+    def __next__(self) -> Sentence:
+        try:
+            sentence = next(self._reader)
+        except BaseException:
+            self._clear()
+            raise
+        if self._visible:
+            self._sentences += 1
+            self._words += len(sentence)
+            self._show()
+        return sentence
+
+    def _show(self) -> None:
+        now = time.monotonic()
+        if now - self._shown < 0.2:
+            return
+        self._shown = now
+        rate = self._words / (now - self._start)
+        line = f"{self._reader.name}: {self._sentences:,} sentences, {rate:,.0f} words/s"
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+    def _clear(self) -> None:
+        if self._shown > self._start:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

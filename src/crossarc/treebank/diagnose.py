@@ -28,7 +28,7 @@ class Problem(NamedTuple):
     what: str
 
 
-class _Fault(Exception):
+class _FaultError(Exception):
     """Carries the first problem out of the checks."""
 
     def __init__(self, line: int, what: str) -> None:
@@ -61,7 +61,7 @@ def diagnose(data: bytes) -> Problem | None:
         rows = _rows(lines)
         word_lines = _check_ids(rows)
         _check_heads({line: rows[line][HEAD] for line in word_lines})
-    except _Fault as fault:
+    except _FaultError as fault:
         return fault.problem
     return None
 
@@ -75,27 +75,29 @@ def _rows(lines: list[str]) -> dict[int, list[str]]:
         if line.startswith("#"):
             comment = number
             if rows:
-                raise _Fault(number, "a comment after the first word: move it above the sentence")
+                raise _FaultError(
+                    number, "a comment after the first word: move it above the sentence"
+                )
             continue
         rows[number] = _columns(number, line)
     if not rows:
-        raise _Fault(comment, "comments without words: remove them or add the sentence")
+        raise _FaultError(comment, "comments without words: remove them or add the sentence")
     return rows
 
 
 def _columns(number: int, line: str) -> list[str]:
     if not line.strip():
-        raise _Fault(number, "a line of spaces: a blank line between sentences must be empty")
+        raise _FaultError(number, "a line of spaces: a blank line between sentences must be empty")
     columns = line.split("\t")
     if len(columns) != COLUMNS:
         hint = "; are the columns separated by spaces?" if len(columns) == 1 else ""
-        raise _Fault(
+        raise _FaultError(
             number,
             f"{len(columns)} columns: expected {COLUMNS} columns separated by single tabs{hint}",
         )
     if "" in columns:
         name = _NAMES[columns.index("")]
-        raise _Fault(number, f"column {name} is empty: write _ where there is no value")
+        raise _FaultError(number, f"column {name} is empty: write _ where there is no value")
     return columns
 
 
@@ -110,12 +112,14 @@ def _check_ids(rows: dict[int, list[str]]) -> list[int]:
             if int(name) != before + 1:
                 kind = "repeated" if int(name) <= before else "missing"
                 culprit = name if int(name) <= before else str(before + 1)
-                raise _Fault(line, f"{kind} id {culprit}: ids must count 1, 2, 3, ...: got {name}")
+                raise _FaultError(
+                    line, f"{kind} id {culprit}: ids must count 1, 2, 3, ...: got {name}"
+                )
             words.append(line)
         elif match := _RANGE.fullmatch(name):
             first, last = int(match[1]), int(match[2])
             if first != before + 1 or first <= covered or last < first:
-                raise _Fault(
+                raise _FaultError(
                     line,
                     f"range {name} does not fit: it must stand right before word {first}, end at "
                     "or after it, and not overlap another range",
@@ -125,20 +129,22 @@ def _check_ids(rows: dict[int, list[str]]) -> list[int]:
             expected = place + 1 if word == int(match[1]) else 1
             word, place = int(match[1]), int(match[2])
             if word != before or place != expected:
-                raise _Fault(
+                raise _FaultError(
                     line,
                     f"empty node {name} does not fit: after word {before} comes {before}."
                     f"{expected if word == before else 1}",
                 )
         else:
-            raise _Fault(
+            raise _FaultError(
                 line,
                 f"id {name!r} is not a word (3), a range (3-4) or an empty node (3.1)",
             )
     if not words:
-        raise _Fault(next(iter(rows)), "no words: a sentence needs at least one row with id 1")
+        raise _FaultError(next(iter(rows)), "no words: a sentence needs at least one row with id 1")
     if covered > len(words):
-        raise _Fault(covered_line, f"a range ends at {covered}, after the last word {len(words)}")
+        raise _FaultError(
+            covered_line, f"a range ends at {covered}, after the last word {len(words)}"
+        )
     return words
 
 
@@ -150,12 +156,14 @@ def _check_heads(fields: dict[int, str]) -> None:
         elif field == "0" or _NUMBER.fullmatch(field):
             heads.append(int(field))
         else:
-            raise _Fault(line, f"head {field!r} is not a whole number: write 0 for the root or _")
+            raise _FaultError(
+                line, f"head {field!r} is not a whole number: write 0 for the root or _"
+            )
         if heads[-1] > len(fields):
-            raise _Fault(
+            raise _FaultError(
                 line, f"head {field} is out of range: heads run from 0 to {len(fields)} here"
             )
     try:
         check_heads(heads)
     except TreebankError as error:
-        raise _Fault(next(iter(fields)), error.what) from None
+        raise _FaultError(next(iter(fields)), error.what) from None

@@ -16,7 +16,7 @@ __all__ = ["OnError", "SentenceReader", "read_conllu"]
 
 OnError = Literal["raise", "skip"]
 
-_LEADING_BREAKS = re.compile(rb"[\r\n]*")
+_LEADING_BREAKS = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*")
 # The last line may lack its line feed, and be blank all the same.
 _BLANK_LINES = re.compile(rb"\n(?:(?:\r?\n)+(?:\r\Z)?|\r\Z)")
 _LONGEST_SENTENCE = 1 << 28
@@ -76,53 +76,47 @@ class SentenceReader(Iterator[Sentence]):
         self._source.close()
 
     def _read(self) -> Generator[Sentence, None, None]:
-        mark, data = b"", b""
-        at_start = True
+        data = b""
         blocks = iter(self._source)
         while True:
             try:
                 block = next(blocks, b"")
             except TreebankError as error:
                 # What came through whole is still good.
-                cut = _last_boundary(data, is_live=True)
-                if cut > _leading_breaks(data):
-                    yield from self._block(mark, data[:cut])
+                yield from self._block(data[: _last_boundary(data, is_live=True)])
                 self._report(error.what, self._line)
                 return
-            data += block
-            if at_start and len(data) >= len(BYTE_ORDER_MARK) or not block:
-                if at_start and data.startswith(BYTE_ORDER_MARK):
-                    mark, data = BYTE_ORDER_MARK, data.removeprefix(BYTE_ORDER_MARK)
-                at_start = False
             if not block:
                 break
-            cut = 0 if at_start else _last_boundary(data, self._source.is_live)
+            data += block
+            cut = _last_boundary(data, self._source.is_live)
             if cut > _leading_breaks(data):
-                yield from self._block(mark, data[:cut])
-                mark, data = b"", data[cut:]
+                yield from self._block(data[:cut])
+                data = data[cut:]
             elif len(data) > _LONGEST_SENTENCE:
                 self._report("no blank line in 256 MiB: is this a CoNLL-U file?", self._line)
                 return
         if len(data) > _leading_breaks(data):
-            yield from self._block(mark, data)
+            yield from self._block(data)
         else:
-            self.tail = mark + data
+            self.tail = data
 
-    def _block(self, mark: bytes, data: bytes) -> Iterator[Sentence]:
+    def _block(self, data: bytes) -> Iterator[Sentence]:
         """The sentences of a block; the first of the file begins with its byte-order mark."""
-        closed = data if data.endswith(b"\n") else data + b"\n"
-        found = scan(closed)
-        if found is None:
-            yield from self._one_by_one(mark, data)
-        else:
+        mark = BYTE_ORDER_MARK if self._line == 1 and data.startswith(BYTE_ORDER_MARK) else b""
+        data = data.removeprefix(mark)
+        found = _scan(data)
+        if found is not None:
             yield from _sentences(found, mark, data)
+        else:
+            yield from self._one_by_one(mark, data)
         self._line += data.count(b"\n")
 
     def _one_by_one(self, mark: bytes, data: bytes) -> Iterator[Sentence]:
         """The same for a block in which something is not valid."""
         line = self._line
         for piece in _pieces(data):
-            found = scan(piece if piece.endswith(b"\n") else piece + b"\n")
+            found = _scan(piece)
             if found is not None:
                 yield from _sentences(found, mark, piece)
             else:
@@ -141,6 +135,10 @@ class SentenceReader(Iterator[Sentence]):
             raise error
         self.skipped += 1
         self.first_problem = self.first_problem or error
+
+
+def _scan(data: bytes) -> Scan | None:
+    return scan(data if data.endswith(b"\n") else data + b"\n")
 
 
 def _sentences(found: Scan, mark: bytes, data: bytes) -> Iterator[Sentence]:

@@ -63,6 +63,9 @@ def scan(data: bytes) -> Scan | None:
     block = np.frombuffer(data, np.uint8)
     lines = _split_lines(block)
     sentences = len(lines.end)
+    if sentences == 0:
+        none = np.zeros(0, np.int64)
+        return Scan(none, none, none, np.zeros(1, np.int64), np.zeros(0, np.bool_), none)
     row = lines.is_row
     row_sentence = lines.sentence[row]
     start, stop = lines.start[row], lines.stop[row]

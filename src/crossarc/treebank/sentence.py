@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,13 +22,17 @@ from crossarc.treebank.columns import (
     UPOS,
     XPOS,
 )
-from crossarc.trees import Tree, check_heads
+from crossarc.treebank.values import (
+    checked_comments,
+    checked_values,
+    head_fields,
+    missing_break,
+)
+from crossarc.trees import Tree, head_array
 
-__all__ = ["BYTE_ORDER_MARK", "MultiwordToken", "Sentence", "missing_break"]
+__all__ = ["BYTE_ORDER_MARK", "MultiwordToken", "Sentence"]
 
 BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
-
-_NOT_IN_A_COLUMN = re.compile(r"[\t\n\r]")
 
 
 class MultiwordToken(NamedTuple):
@@ -132,20 +135,22 @@ class Sentence:
         if n == 0:
             raise TreebankError("a sentence needs at least one word")
         unset = ["_"] * n
-        known = np.full(n, -1, np.int64) if heads is None else _checked_heads(heads, n)
+        known = (
+            np.full(n, -1, np.int64) if heads is None else head_array(heads, words=n, partial=True)
+        )
         columns = [
             [str(number) for number in range(1, n + 1)],
             *(
-                unset if values is None else _checked_values(list(values), n)
+                unset if values is None else checked_values(list(values), n)
                 for values in (forms, lemmas, upos, xpos, feats)
             ),
-            _head_fields(known),
+            head_fields(known),
             *(
-                unset if values is None else _checked_values(list(values), n)
+                unset if values is None else checked_values(list(values), n)
                 for values in (deprels, None, misc)
             ),
         ]
-        head = "".join(f"{line}\n" for line in _checked_comments(comments)).encode()
+        head = "".join(f"{line}\n" for line in checked_comments(comments)).encode()
         body = "\n".join(map("\t".join, zip(*columns, strict=True))).encode()
         return cls(head + body + b"\n\n", len(head), len(head) + len(body), known, True)
 
@@ -183,10 +188,10 @@ class Sentence:
 
     @heads.setter
     def heads(self, values: ArrayLike) -> None:
-        self._heads = _checked_heads(values, len(self))
+        self._heads = head_array(values, words=len(self), partial=True)
         self._written.add(HEAD)
         if self._fields is not None:
-            self._fields[HEAD::COLUMNS] = _head_fields(self._heads)
+            self._fields[HEAD::COLUMNS] = head_fields(self._heads)
 
     @property
     def tree(self) -> Tree:
@@ -223,7 +228,7 @@ class Sentence:
 
     @comments.setter
     def comments(self, lines: Iterable[str]) -> None:
-        self._comments = _checked_comments(lines)
+        self._comments = checked_comments(lines)
 
     def comment(self, key: str) -> str | None:
         """The value of the first comment `# key = value`, or None."""
@@ -303,7 +308,7 @@ class Sentence:
                 body = "\n".join(row for row in rows if row[: row.index("\t")].isdigit())
             self._fields = body.replace("\n", "\t").split("\t")
             if HEAD in self._written:
-                self._fields[HEAD::COLUMNS] = _head_fields(self._heads)
+                self._fields[HEAD::COLUMNS] = head_fields(self._heads)
         return self._fields
 
     def _other_rows(self) -> Iterator[list[str]]:
@@ -316,7 +321,7 @@ class Sentence:
                 yield row
 
     def _write_column(self, index: int, values: list[str]) -> None:
-        checked = _checked_values(values, len(self))
+        checked = checked_values(values, len(self))
         self._word_fields()[index::COLUMNS] = checked
         self._written.add(index)
 
@@ -333,48 +338,3 @@ class Sentence:
             if "SpaceAfter=No" not in misc.split("|"):
                 pieces.append(" ")
         return "".join(pieces).strip()
-
-
-def missing_break(raw: bytes) -> bytes:
-    """The line breaks that a sentence at the end of a file may lack."""
-    if raw.endswith((b"\n\n", b"\n\r\n")):
-        return b""
-    return b"\n" if raw.endswith(b"\n") else b"\n\n"
-
-
-def _head_fields(heads: NDArray[np.int64]) -> list[str]:
-    return ["_" if head < 0 else str(head) for head in heads.tolist()]
-
-
-def _checked_heads(values: ArrayLike, n: int) -> NDArray[np.int64]:
-    array: NDArray[Any] = np.asarray(values)
-    if array.shape != (n,) or array.dtype.kind not in "iu":
-        raise TreebankError(
-            f"heads must be {n} whole numbers, one a word: got shape {array.shape} of {array.dtype}"
-        )
-    heads = array.astype(np.int64)
-    if int(heads.min()) < -1:
-        word = int(heads.argmin()) + 1
-        raise TreebankError(f"word {word} has head {heads.min()}: use 0 for the root, -1 for none")
-    check_heads(heads.tolist())
-    heads.flags.writeable = False
-    return heads
-
-
-def _checked_values(values: list[str], n: int) -> list[str]:
-    if len(values) != n:
-        raise TreebankError(f"{n} words need {n} values: got {len(values)}")
-    joined = "\x1f".join(values)
-    if "" in values or _NOT_IN_A_COLUMN.search(joined):
-        raise TreebankError(
-            "a column value is empty or holds a tab or line break: write _ where there is none"
-        )
-    return values
-
-
-def _checked_comments(lines: Iterable[str]) -> tuple[str, ...]:
-    checked = tuple(lines)
-    for line in checked:
-        if not line.startswith("#") or "\n" in line or "\r" in line:
-            raise TreebankError(f"a comment is one line that starts with #: got {line!r}")
-    return checked

@@ -47,7 +47,7 @@ class Source:
 
     def __init__(self, readable: Readable) -> None:
         self.name = source_name(readable)
-        self._close: IO[bytes] | None = None
+        self._close: BinaryIO | None = None
         if isinstance(readable, str | os.PathLike):
             file = self._open(os.fspath(readable))
             self.is_live = _is_live(file)
@@ -65,8 +65,8 @@ class Source:
     def _open(self, path: str) -> BinaryIO:
         if path == "-":
             return sys.stdin.buffer
-        self._close = file = Path(path).open("rb")
-        return file
+        self._close = Path(path).open("rb")  # noqa: SIM115  # closed by `close`
+        return self._close
 
     def __iter__(self) -> Iterator[bytes]:
         try:

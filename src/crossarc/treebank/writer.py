@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from crossarc.treebank.sentence import BYTE_ORDER_MARK, Sentence, missing_break
+from crossarc.treebank.sentence import BYTE_ORDER_MARK, Sentence
+from crossarc.treebank.values import missing_break
 
 __all__ = ["Writable", "open_output", "write_conllu"]
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from crossarc.trees.tree import Tree
-from crossarc.trees.validity import check_heads, find_cycle
+from crossarc.trees.validity import check_heads, find_cycle, head_array
 
-__all__ = ["Tree", "check_heads", "find_cycle"]
+__all__ = ["Tree", "check_heads", "find_cycle", "head_array"]

@@ -86,10 +86,7 @@ def _neighbour_ancestors(heads: Ints, order: Ints, depth: Ints, first: Ints, siz
         u = p - 1
         while not first[u] <= first[p] < first[u] + size[u]:
             far = jump[u]
-            if first[far] <= first[p] < first[far] + size[far]:
-                u = heads[u - 1]
-            else:
-                u = far
+            u = heads[u - 1] if first[far] <= first[p] < first[far] + size[far] else far
         ancestor[p] = u
     return ancestor
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crossarc.errors import TreebankError
-from crossarc.trees.validity import check_heads
+from crossarc.trees.validity import head_array
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -40,7 +40,7 @@ class Tree:
     is_optimal: bool | None = None
 
     def __init__(self, heads: ArrayLike, labels: Sequence[str] | ArrayLike | None = None) -> None:
-        self._heads = _checked_heads(heads)
+        self._heads = head_array(heads)
         self._labels = None if labels is None else _checked_labels(labels, len(self._heads))
 
     @classmethod
@@ -150,23 +150,6 @@ def _measures() -> ModuleType:
 
 def _label_key(tree: Tree) -> object:
     return tuple(tree._labels) if tree._labels is not None else None
-
-
-def _checked_heads(heads: ArrayLike) -> NDArray[np.int64]:
-    array: NDArray[Any] = np.asarray(heads)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
-        raise TreebankError(
-            f"heads must be a list of one or more whole numbers, one a word: got shape "
-            f"{array.shape} of {array.dtype}"
-        )
-    array = array.astype(np.int64)
-    low = int(array.min())
-    if low < 0:
-        word = int(array.argmin()) + 1
-        raise TreebankError(f"word {word} has head {low}: a tree needs a head from 0 up a word")
-    check_heads(array.tolist())
-    array.flags.writeable = False
-    return array
 
 
 def _checked_labels(labels: Sequence[str] | ArrayLike, n: int) -> Labels:

@@ -3,10 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from crossarc.errors import TreebankError
 
-__all__ = ["check_heads", "find_cycle"]
+__all__ = ["check_heads", "find_cycle", "head_array"]
+
+
+def head_array(
+    heads: ArrayLike, *, words: int | None = None, partial: bool = False
+) -> NDArray[np.int64]:
+    """A read-only copy of heads that form a tree.
+
+    Args:
+        words: how many there must be; by default any number but none.
+        partial: whether -1, a word whose head is not known, is allowed.
+
+    Raises:
+        TreebankError: anything else.
+    """
+    array: NDArray[Any] = np.asarray(heads)
+    fits = array.ndim == 1 and array.size == (words or max(array.size, 1))
+    if not fits or array.dtype.kind not in "iu":
+        raise TreebankError(
+            f"heads must be {words or 'one or more'} whole numbers, one a word: "
+            f"got shape {array.shape} of {array.dtype}"
+        )
+    checked = array.astype(np.int64)
+    word = int(checked.argmin())
+    if checked[word] < (-1 if partial else 0):
+        hint = "use 0 for the root, -1 for none" if partial else "use 0 for the root"
+        raise TreebankError(f"word {word + 1} has head {checked[word]}: {hint}")
+    check_heads(checked.tolist())
+    checked.flags.writeable = False
+    return checked
 
 
 def find_cycle(heads: Sequence[int]) -> list[int] | None:
@@ -43,7 +76,7 @@ def check_heads(heads: Sequence[int]) -> None:
     for word, head in enumerate(heads, 1):
         if head > n:
             raise TreebankError(
-                f"word {word} has head {head}, but there are only {n} words: heads run from 0 to {n}"
+                f"word {word} has head {head}, but there are only {n} words: use 0 to {n}"
             )
     if n and all(head > 0 for head in heads):
         raise TreebankError("no root: no word has head 0; give one word the head 0")

@@ -2,58 +2,57 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crossarc.app.files import Format, OnError, open_treebank, report_skipped, with_progress
+from crossarc.app.files import (
+    Format,
+    OnError,
+    OnErrorOption,
+    Output,
+    OutputFormatOption,
+    Progress,
+    SourceFormatOption,
+    open_treebank,
+    report_skipped,
+)
+from crossarc.app.tables import text_table
 
 if TYPE_CHECKING:
     from crossarc.analysis import Profile
 
-__all__ = ["stats"]
-
-
-class Output(str, Enum):
-    """How to print the figures."""
-
-    text = "text"
-    json = "json"
+__all__ = ["profile_table", "stats"]
 
 
 def stats(
-    files: list[str] = typer.Argument(metavar="FILE...", help="Treebanks; - is standard input."),
-    output: Output = typer.Option(Output.text, "--format", help="Table or JSON."),
-    source: Format = typer.Option(Format.conllu, "--from", help="Format of the files."),
-    on_error: OnError = typer.Option(
-        OnError.stop, help="Stop at a sentence that is not valid, or skip it."
-    ),
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Treebanks.")],
+    output: OutputFormatOption = Output.text,
+    source: SourceFormatOption = Format.conllu,
+    on_error: OnErrorOption = OnError.stop,
 ) -> None:
     """Count sentences and words, and measure how non-projective the trees are."""
-    from crossarc.analysis import profile
+    from crossarc.analysis import Profile, profile
 
     profiles = []
     for file in files:
         reader = open_treebank(file, format=source, on_error=on_error)
-        profiles.append((file, profile(with_progress(reader))))
+        profiles.append((file, profile(Progress(reader))))
         report_skipped(reader)
     if len(profiles) > 1:
-        total = profiles[0][1]
-        for _, one in profiles[1:]:
-            total = total + one
-        profiles.append(("total", total))
+        profiles.append(("total", sum((one for _, one in profiles), Profile())))
     if output is Output.json:
         import json
 
         rows = [{"name": name, **one.to_dict()} for name, one in profiles]
         print(json.dumps({"treebanks": rows}, ensure_ascii=False, indent=1))
     else:
-        print(_table(profiles))
+        print(profile_table(profiles))
 
 
-def _table(profiles: list[tuple[str, Profile]]) -> str:
+def profile_table(profiles: list[tuple[str, Profile]]) -> str:
+    """One row a profile; if there are several, the last is their sum."""
     header = (
         "treebank",
         "sentences",
@@ -87,15 +86,8 @@ def _table(profiles: list[tuple[str, Profile]]) -> str:
                 f"{one.empty_nodes:,}",
             )
         )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if index == 0 else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-    incomplete = sum(one.incomplete for _, one in profiles if _ != "total")
+    lines = [text_table(rows)]
+    incomplete = profiles[-1][1].incomplete
     if incomplete:
         lines.append(f"{incomplete:,} sentences with a word without a head were not measured")
     return "\n".join(lines)

@@ -1,0 +1,109 @@
+"""`crossarc evaluate`: a parsed treebank against gold, and against another parse."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crossarc.app.files import Output, OutputFormatOption, open_treebank
+from crossarc.app.tables import text_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from crossarc.evaluation import Calibration, Counts
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help="Treebank as it should be.")],
+    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="The same words, parsed.")],
+    output: OutputFormatOption = Output.text,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also by label, arc length and confidence.")
+    ] = False,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OTHER", help="Another parse: is SYSTEM better by LAS, or only luckier?"
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """Score a parsed treebank; UAS and LAS as the CoNLL 2018 scorer counts them."""
+    from crossarc.evaluation import evaluate as score
+
+    scores = score(open_treebank(gold), open_treebank(system))
+    figures: dict[str, int | float | None] = scores.to_dict()
+    if scores.calibration is not None:
+        figures |= {"ece": scores.calibration.ece, "brier": scores.calibration.brier}
+    if compare is not None:
+        figures |= _significance(gold, system, compare, seed)
+    if output is Output.json:
+        print(json.dumps(figures))
+        return
+    print(text_table([(name, _shown(name, value)) for name, value in figures.items()]))
+    if details:
+        print("\n" + _counts_table("label", scores.per_label))
+        print("\n" + _counts_table("arc length", scores.per_length))
+        if scores.calibration is not None:
+            print("\n" + _reliability_table(scores.calibration))
+
+
+def _significance(gold: str, system: str, other: str, seed: int) -> dict[str, int | float | None]:
+    from crossarc.evaluation import paired_bootstrap, sign_test
+
+    right, one, two = (list(open_treebank(path)) for path in (gold, system, other))
+    bootstrap, signs = paired_bootstrap(right, one, two, seed=seed), sign_test(right, one, two)
+    return {
+        "las_difference": bootstrap.difference,
+        "las_difference_low": bootstrap.low,
+        "las_difference_high": bootstrap.high,
+        "bootstrap_p": bootstrap.p,
+        "sentences_better": signs.better,
+        "sentences_worse": signs.worse,
+        "sentences_tied": signs.tied,
+        "sign_test_p": signs.p,
+    }
+
+
+def _shown(name: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if name.endswith("_p") or name in ("ece", "brier") else f"{value:.2f}"
+
+
+def _counts_table(title: str, table: Mapping[str, Counts]) -> str:
+    rows: list[tuple[str, ...]] = [
+        (title, "gold", "system", "correct", "precision", "recall", "F1")
+    ]
+    rows += [
+        (
+            name,
+            f"{counts.gold:,}",
+            f"{counts.system:,}",
+            f"{counts.correct:,}",
+            *(_shown(title, value) for value in (counts.precision, counts.recall, counts.f1)),
+        )
+        for name, counts in table.items()
+    ]
+    return text_table(rows)
+
+
+def _reliability_table(calibration: Calibration) -> str:
+    rows = [("probability", "words", "mean probability", "right")]
+    rows += [
+        (
+            f"{one.lower:.2f}-{one.upper:.2f}",
+            f"{one.count:,}",
+            f"{one.confidence:.4f}" if one.count else "-",
+            f"{one.accuracy:.4f}" if one.count else "-",
+        )
+        for one in calibration.bins
+    ]
+    return text_table(rows)
