@@ -10,21 +10,16 @@ TREEBANKS is a folder of NAME/dev.conllu.gz, by default ../shared/treebanks besi
 
 from __future__ import annotations
 
-import argparse
-import gc
 import gzip
 import random
-import statistics
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
+from support.harness import medians, treebank_folder
 from udtools import udeval
 
 import crossarc as ca
 
-ROUNDS = 5
 SEED = 20180702
 LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL = 2, 3, 4, 5, 6, 7
 SHARED = {
@@ -44,13 +39,7 @@ Block = list[list[str]]  # the lines of a sentence, cut at tabs
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    default = Path(__file__).resolve().parents[2] / "shared" / "treebanks"
-    parser.add_argument("treebanks", nargs="?", type=Path, default=default)
-    folder = parser.parse_args().treebanks
-    files = sorted(folder.glob("*/dev.conllu.gz"))
-    if not files:
-        parser.error(f"no NAME/dev.conllu.gz in {folder}")
+    files = sorted(treebank_folder(__doc__).glob("*/dev.conllu.gz"))
     print(f"{'treebank':<24}{'words':>8}{'udtools w/s':>14}{'crossarc w/s':>14}{'ratio':>8}")
     words, official, ours = 0, 0.0, 0.0
     for file in files:
@@ -69,7 +58,10 @@ def bench(file: Path) -> tuple[int, float, float]:
         gold, system = Path(folder, "gold.conllu"), Path(folder, "system.conllu")
         words, left_out = prepare(file, gold, system)
         check(gold, system, name)
-        official, ours = alternate([lambda: udtools(gold, system), lambda: crossarc(gold, system)])
+        seconds = medians(
+            {"udtools": lambda: udtools(gold, system), "crossarc": lambda: crossarc(gold, system)}
+        )
+        official, ours = seconds["udtools"], seconds["crossarc"]
     note = f"  ({left_out} sentences with several roots left out)" if left_out else ""
     show(name, words, official, ours, note)
     return words, official, ours
@@ -108,18 +100,6 @@ def check(gold: Path, system: Path, name: str) -> None:
     expected, got = udtools(gold, system), crossarc(gold, system)
     if expected != got:
         raise SystemExit(f"{name}: scores differ\n  udtools  {expected}\n  crossarc {got}")
-
-
-def alternate(jobs: list[Callable[[], object]]) -> list[float]:
-    """Median seconds of each job, run in turn."""
-    seconds: list[list[float]] = [[] for _ in jobs]
-    for _ in range(ROUNDS):
-        for job, column in zip(jobs, seconds, strict=True):
-            gc.collect()
-            start = time.perf_counter()
-            job()
-            column.append(time.perf_counter() - start)
-    return [statistics.median(column) for column in seconds]
 
 
 def read_blocks(file: Path) -> list[Block]:

@@ -9,67 +9,15 @@ import pytest
 import crossarc as ca
 from crossarc.treebank import sample
 
-UPOS = set(
-    [
-        "ADJ",
-        "ADP",
-        "ADV",
-        "AUX",
-        "CCONJ",
-        "DET",
-        "INTJ",
-        "NOUN",
-        "NUM",
-        "PART",
-        "PRON",
-        "PROPN",
-        "PUNCT",
-        "SCONJ",
-        "SYM",
-        "VERB",
-        "X",
-    ]
+UPOS = frozenset(
+    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split(" ")
 )
-RELATIONS = set(
-    [
-        "acl",
-        "advcl",
-        "advmod",
-        "amod",
-        "appos",
-        "aux",
-        "case",
-        "cc",
-        "ccomp",
-        "clf",
-        "compound",
-        "conj",
-        "cop",
-        "csubj",
-        "dep",
-        "det",
-        "discourse",
-        "dislocated",
-        "expl",
-        "fixed",
-        "flat",
-        "goeswith",
-        "iobj",
-        "list",
-        "mark",
-        "nmod",
-        "nsubj",
-        "nummod",
-        "obj",
-        "obl",
-        "orphan",
-        "parataxis",
-        "punct",
-        "reparandum",
-        "root",
-        "vocative",
-        "xcomp",
-    ]
+RELATIONS = frozenset(
+    (
+        "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det "
+        "discourse dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl "
+        "orphan parataxis punct reparandum root vocative xcomp"
+    ).split(" ")
 )
 BANK = sample()
 

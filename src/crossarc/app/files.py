@@ -28,6 +28,8 @@ __all__ = [
 
 SAMPLE = "@sample"
 
+_FIRST_SHOWN, _SHOWN_EVERY = 1.0, 0.2
+
 
 class Format(StrEnum):
     """Treebank formats."""
@@ -87,7 +89,9 @@ class Progress(Iterator["Sentence"]):
     def __init__(self, reader: SentenceReader) -> None:
         self._reader = reader
         self._visible = sys.stderr.isatty()
-        self._start = self._shown = time.monotonic()
+        self._start = time.monotonic()
+        self._due = self._start + _FIRST_SHOWN
+        self._dirty = False
         self._sentences = self._words = 0
 
     @property
@@ -109,13 +113,14 @@ class Progress(Iterator["Sentence"]):
 
     def _show(self) -> None:
         now = time.monotonic()
-        if now - self._shown < 0.2:
+        if now < self._due:
             return
-        self._shown = now
+        self._due = now + _SHOWN_EVERY
+        self._dirty = True
         rate = self._words / (now - self._start)
         line = f"{self._reader.name}: {self._sentences:,} sentences, {rate:,.0f} words/s"
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
     def _clear(self) -> None:
-        if self._shown > self._start:
+        if self._dirty:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

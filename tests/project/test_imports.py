@@ -1,0 +1,70 @@
+"""Start-up: what is loaded when, and that the public names are all there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import crossarc as ca
+
+HEAVY = ("numpy", "scipy", "numba", "torch", "spacy", "ray", "starlette", "uvicorn", "matplotlib")
+OWN = {"crossarc"}
+COMMAND_LINE = {
+    "crossarc",
+    "crossarc.app",
+    "crossarc.app.cli",
+    "crossarc.app.commands",
+    "crossarc.app.commands.convert",
+    "crossarc.app.commands.demo",
+    "crossarc.app.commands.draw",
+    "crossarc.app.commands.evaluate",
+    "crossarc.app.commands.stats",
+    "crossarc.app.commands.warmup",
+    "crossarc.app.files",
+    "crossarc.app.tables",
+    "crossarc.errors",
+}
+
+
+def loaded_after(code: str) -> set[str]:
+    program = f"{code}\nimport sys; print('\\n'.join(['', '--', *sys.modules]))"
+    shown = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    return set(shown.rpartition("\n--\n")[2].split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("code", "own"),
+    [
+        ("import crossarc", OWN),
+        (
+            "from crossarc.app.cli import app\ntry: app(['--help'])\nexcept SystemExit: pass",
+            COMMAND_LINE,
+        ),
+    ],
+    ids=["import", "help"],
+)
+def test_modules_loaded(code: str, own: set[str]) -> None:
+    modules = loaded_after(code)
+    assert {name for name in modules if name.partition(".")[0] == "crossarc"} == own
+    assert not {name.partition(".")[0] for name in modules} & set(HEAVY)
+
+
+def test_reading_and_scoring_load_no_compiler() -> None:
+    """Numba is loaded when a tree is measured, not before."""
+    modules = loaded_after(
+        "import crossarc as ca; from crossarc.treebank import sample; sample()[0].tree.heads"
+    )
+    assert "numpy" in modules
+    assert not {"numba", "scipy"} & modules
+
+
+def test_public_names() -> None:
+    assert sorted(ca.__all__) == dir(ca)
+    for name in ca.__all__:
+        assert getattr(ca, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        _ = ca.Nonsense

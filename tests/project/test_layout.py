@@ -1,0 +1,69 @@
+"""The house: a room imports only from rooms above it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from support.files import ROOT
+
+SOURCE = ROOT / "src" / "crossarc"
+# From top to bottom, as in the design.
+ROOMS = (
+    "errors",
+    "kernels",
+    "parallel",
+    "trees",
+    "treebank",
+    "text",
+    "evaluation",
+    "draw",
+    "inference",
+    "transforms",
+    "learning",
+    "models",
+    "parser",
+    "analysis",
+    "scale",
+    "integrations",
+    "app",
+)
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms named in imports, those for type checking left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    ignored = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    names = [
+        node.module or ""
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and id(node) not in ignored
+    ]
+    return {name.split(".")[1] for name in names if name.startswith("crossarc.")}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE))
+)
+def test_imports_go_up(path: Path) -> None:
+    room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if room == "__init__":
+        assert imported_rooms(path) == set()
+        return
+    above = set(ROOMS[: ROOMS.index(room) + 1])
+    assert imported_rooms(path) <= above
+
+
+def test_every_room_is_in_the_plan() -> None:
+    rooms = {
+        path.name.removesuffix(".py")
+        for path in SOURCE.iterdir()
+        if not path.name.startswith("_") and path.name != "py.typed"
+    }
+    assert rooms <= set(ROOMS)

@@ -1,0 +1,23 @@
+"""Run the `crossarc` command as a user would."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+COMMAND = Path(sys.executable).with_name("crossarc")
+
+
+def crossarc(
+    *arguments: object, stdin: bytes | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """The finished process, with its output; standard input is empty unless given."""
+    return subprocess.run(
+        [COMMAND, *map(str, arguments)],
+        input=stdin or b"",
+        capture_output=True,
+        cwd=cwd,
+        check=False,
+        timeout=300,
+    )
