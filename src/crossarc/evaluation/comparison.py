@@ -170,9 +170,9 @@ def _numbers(sentences: Sequence[Sentence], name: str, codes: dict[str, int]) ->
 
 def _nonprojective(heads: Numbers, starts: Numbers) -> Mask:
     """Which arcs are non-projective, in one pass: side by side, trees are one with many roots."""
-    from crossarc.trees.measures import block_counts
+    from crossarc.trees.measures import gap_degrees
 
-    _, nonprojective = block_counts(np.where(heads > 0, heads + starts, 0))
+    _, nonprojective = gap_degrees(np.where(heads > 0, heads + starts, 0))
     return nonprojective
 
 

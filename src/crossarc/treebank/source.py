@@ -20,7 +20,7 @@ __all__ = ["Readable", "Source", "source_name"]
 
 Readable = str | os.PathLike[str] | IO[bytes] | IO[str] | Iterable[str]
 
-_BLOCK = 1 << 22
+_BLOCK = 1 << 21
 _MAGIC: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import READ_BOOL, READ_INT, kernel
 
-__all__ = ["arc_degrees", "block_counts", "count_crossings", "is_well_nested"]
+__all__ = ["arc_degrees", "count_crossings", "gap_degrees", "is_well_nested"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -92,12 +92,12 @@ def _neighbour_ancestors(heads: Ints, order: Ints, depth: Ints, first: Ints, siz
 
 
 @kernel(types.Tuple((_INTS, _BOOLS))(READ_INT))
-def block_counts(heads: Ints) -> tuple[Ints, Bools]:
-    """Blocks of each word's subtree, and which arcs are non-projective, in O(n log n).
+def gap_degrees(heads: Ints) -> tuple[Ints, Bools]:
+    """Gap degree of each word, and which arcs are non-projective, in O(n log n).
 
-    A block is a maximal run of neighbouring words of the subtree; the gap degree of a node is its
-    number of blocks less one (Kuhlmann & Nivre 2006). Two neighbours p - 1, p belong to one block
-    of u iff their lowest common ancestor is in the subtree of u, hence
+    A block is a maximal run of neighbouring words of a subtree; the gap degree of a node is the
+    number of blocks of its subtree less one (Kuhlmann & Nivre 2006). Two neighbours p - 1, p
+    belong to one block of u iff their lowest common ancestor is in the subtree of u, hence
 
         blocks(u) = size(u) - number of p with ancestor(p) in the subtree of u.
 
@@ -115,7 +115,7 @@ def block_counts(heads: Ints) -> tuple[Ints, Bools]:
         joined[ancestor[p]] += 1
     for k in range(n, 0, -1):
         joined[heads[order[k] - 1]] += joined[order[k]]
-    blocks = size[1:] - joined[1:]
+    gaps = size[1:] - joined[1:] - 1
 
     # before[p], after[p]: the nearest pair on that side with a shallower ancestor than pair p.
     before = np.zeros(n + 2, np.int64)
@@ -144,7 +144,7 @@ def block_counts(heads: Ints) -> tuple[Ints, Bools]:
         else:
             start = before[h] if ancestor[h] == h else h
             nonprojective[m - 1] = m < start
-    return blocks, nonprojective
+    return gaps, nonprojective
 
 
 @kernel(_INTS(READ_INT, READ_BOOL))
@@ -164,10 +164,14 @@ def arc_degrees(heads: Ints, nonprojective: Bools) -> Ints:
             continue
         h = heads[m - 1]
         low, high = min(h, m), max(h, m)
+        begin, end = first[h], first[h] + size[h]
+        degree = 0
+        # Without a branch, so that the loop becomes vector instructions.
         for r in range(low + 1, high):
-            outside = heads[r - 1] < low or heads[r - 1] > high
-            if outside and not first[h] <= first[r] < first[h] + size[h]:
-                degrees[m - 1] += 1
+            outside = (heads[r - 1] < low) | (heads[r - 1] > high)
+            elsewhere = (first[r] < begin) | (first[r] >= end)
+            degree += outside & elsewhere
+        degrees[m - 1] = degree
     return degrees
 
 
@@ -181,24 +185,24 @@ def is_well_nested(heads: Ints, nonprojective: Bools) -> bool:
     """
     n = heads.shape[0]
     _, _, first, size = _preorder(heads)
-    arcs = np.empty(n, np.int64)
+    low, high = np.empty(n, np.int64), np.empty(n, np.int64)
+    begin, end = np.empty(n, np.int64), np.empty(n, np.int64)
     count = 0
     for m in range(1, n + 1):
         if nonprojective[m - 1]:
-            arcs[count] = m
+            h = heads[m - 1]
+            low[count], high[count] = min(h, m), max(h, m)
+            begin[count], end[count] = first[h], first[h] + size[h]
             count += 1
     for a in range(count):
-        h, m = heads[arcs[a] - 1], arcs[a]
-        low, high = min(h, m), max(h, m)
+        found = 0
         for b in range(a):
-            g, d = heads[arcs[b] - 1], arcs[b]
-            left, right = min(g, d), max(g, d)
-            if not (low < left < high < right or left < low < right < high):
-                continue
-            h_over_g = first[h] <= first[g] < first[h] + size[h]
-            g_over_h = first[g] <= first[h] < first[g] + size[g]
-            if not h_over_g and not g_over_h:
-                return False
+            right = (low[a] < low[b]) & (low[b] < high[a]) & (high[a] < high[b])
+            left = (low[b] < low[a]) & (low[a] < high[b]) & (high[b] < high[a])
+            disjoint = (end[a] <= begin[b]) | (end[b] <= begin[a])
+            found += (left | right) & disjoint
+        if found:
+            return False
     return True
 
 

@@ -84,9 +84,9 @@ class Tree:
     @cached_property
     def nonprojective_arcs(self) -> NDArray[np.bool_]:
         """For each word, whether its arc passes over a word that its head does not dominate."""
-        return self._blocks[1]
+        return self._gaps[1]
 
-    @property
+    @cached_property
     def is_projective(self) -> bool:
         """No arc is non-projective."""
         return not self.nonprojective_arcs.any()
@@ -94,39 +94,43 @@ class Tree:
     @cached_property
     def arc_degrees(self) -> NDArray[np.int64]:
         """For each word, the degree of its arc (Nivre 2006, Definition 3)."""
-        degrees = _measures().arc_degrees(self._heads, self.nonprojective_arcs)
+        if self.is_projective:
+            return self.gap_degrees
+        degrees: NDArray[np.int64] = _measures().arc_degrees(self._heads, self.nonprojective_arcs)
         degrees.flags.writeable = False
-        return degrees  # type: ignore[no-any-return]
+        return degrees
 
     @property
     def degree(self) -> int:
         """The largest degree of an arc; 0 iff the tree is projective."""
-        return int(self.arc_degrees.max())
+        return 0 if self.is_projective else int(self.arc_degrees.max())
 
-    @property
+    @cached_property
     def gap_degrees(self) -> NDArray[np.int64]:
         """For each word, the number of gaps in its subtree."""
-        return self._blocks[0] - 1
+        return self._gaps[0]
 
     @property
     def gap_degree(self) -> int:
         """The largest number of gaps in a subtree; 0 iff the tree is projective."""
-        return self.block_degree - 1
+        return 0 if self.is_projective else int(self.gap_degrees.max())
 
     @property
     def block_degree(self) -> int:
         """The largest number of blocks (runs of neighbouring words) that make up a subtree."""
-        return int(self._blocks[0].max())
+        return self.gap_degree + 1
 
     @cached_property
     def is_well_nested(self) -> bool:
         """No two disjoint subtrees interleave."""
+        if self.is_projective:
+            return True
         return bool(_measures().is_well_nested(self._heads, self.nonprojective_arcs))
 
     @cached_property
     def crossings(self) -> int:
         """Pairs of crossing arcs between words; arcs from the root do not count."""
-        return int(_measures().count_crossings(self._heads))
+        return 0 if self.is_projective else int(_measures().count_crossings(self._heads))
 
     @property
     def is_planar(self) -> bool:
@@ -135,10 +139,10 @@ class Tree:
         return self.crossings == 0
 
     @cached_property
-    def _blocks(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        blocks, nonprojective = _measures().block_counts(self._heads)
-        blocks.flags.writeable = nonprojective.flags.writeable = False
-        return blocks, nonprojective
+    def _gaps(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        gaps, nonprojective = _measures().gap_degrees(self._heads)
+        gaps.flags.writeable = nonprojective.flags.writeable = False
+        return gaps, nonprojective
 
 
 def _measures() -> ModuleType:
