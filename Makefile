@@ -13,7 +13,7 @@ BENCH := .venv-bench/bin
 TORCH := torch==2.13.0
 ALL_EXTRAS := torch,spacy,ray,web,plots
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo test check docs bench clean clean-kernels
 
 demo: .venv/core
 	$(BIN)/crossarc demo
@@ -58,6 +58,10 @@ bench: .venv-bench/ready
 	$(BENCH)/python -m pip install --quiet --editable . --group bench
 	touch $@
 
-clean:
+# After changing a kernel that kernels in other files call: Numba watches only the file itself.
+clean-kernels:
+	find src -name '*.nb[ic]' -delete
+
+clean: clean-kernels
 	rm -rf .venv .venv-bench docs/_build dist build
 	find . -name __pycache__ -prune -exec rm -rf {} +

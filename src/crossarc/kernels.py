@@ -46,11 +46,26 @@ class _Announcement(event.Listener):  # type: ignore[misc]  # numba has no type 
 event.register("numba:compile", _Announcement())
 
 
-def kernel(signature: Any) -> Callable[[F], F]:
-    """Compile a function for one signature; cached on disk, releasing the GIL."""
+# What vector instructions need to know: sums may be taken in another order and products fused.
+# NaN and infinity keep their meaning.
+_REORDERED = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def kernel(signature: Any, *, reorder: bool = False) -> Callable[[F], F]:
+    """Compile a function for one signature; cached on disk, releasing the GIL.
+
+    Args:
+        reorder: whether sums of floats may be taken in another order, for vector instructions.
+    """
 
     def decorate(function: F) -> F:
-        compiled: F = numba.njit(signature, cache=True, nogil=True, error_model="numpy")(function)
+        compiled: F = numba.njit(
+            signature,
+            cache=True,
+            nogil=True,
+            error_model="numpy",
+            fastmath=_REORDERED if reorder else False,
+        )(function)
         return compiled
 
     return decorate

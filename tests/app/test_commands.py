@@ -97,8 +97,8 @@ def test_draw() -> None:
     assert crossing.count("# sent_id") == 3
     assert "\x1b" in crossarc("draw", "@sample", "--color", "always").stdout.decode()
     nothing = crossarc("draw", "@sample", "--sent-id", "absent")
-    assert (nothing.returncode, nothing.stdout) == (0, b"")
-    assert b"no sentence to draw" in nothing.stderr
+    assert (nothing.returncode, nothing.stdout) == (1, b"")
+    assert b"no sentence absent; check --sent-id" in nothing.stderr
 
 
 def test_convert_is_lossless_and_compresses(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_bad_data(command: str, tmp_path: Path) -> None:
     )
     skipped = crossarc(command, "bad.conllu", "--on-error", "skip", cwd=tmp_path)
     assert skipped.returncode == 0
-    assert b"passed over 1 sentences that are not valid; the first: bad.conllu:2" in skipped.stderr
+    assert b"passed over 1 invalid sentence; the first: bad.conllu:2" in skipped.stderr
 
 
 def test_bad_data_leaves_the_old_output(tmp_path: Path) -> None:
@@ -160,10 +160,16 @@ def test_mismatched_treebanks(tmp_path: Path) -> None:
         (("stats",), "FILE"),
         (("stats", "absent.conllu"), "absent.conllu: No such file or directory; check the path"),
         (("stats", "."), "Is a directory"),
-        (("convert", "@sample", "-o", "absent/out.conllu"), "No such file or directory"),
+        (
+            ("convert", "@sample", "-o", "absent/out.conllu"),
+            "absent/out.conllu: No such file or directory; check the path",
+        ),
         (("stats", "@sample", "--format", "yaml"), "yaml"),
         (("parse-everything",), "parse-everything"),
         (("draw", "@sample", "-n", "0"), "-n"),
+        (("stats", "-", "-"), "standard input (-) can be read only once"),
+        (("evaluate", "-", "-"), "standard input (-) can be read only once"),
+        (("evaluate", "-", "@sample", "--compare", "@sample"), "--compare reads GOLD"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], what: str, tmp_path: Path) -> None:
@@ -172,3 +178,22 @@ def test_wrong_usage(arguments: tuple[str, ...], what: str, tmp_path: Path) -> N
     assert what in result.stderr.decode()
     assert b"Traceback" not in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sentences_without_heads(tmp_path: Path) -> None:
+    write_conllu([*sample("nl"), Sentence.build(["loose"])], tmp_path / "partial.conllu")
+    stopped = crossarc("draw", "partial.conllu", cwd=tmp_path)
+    assert stopped.returncode == 1
+    assert b"word 1 has no head" in stopped.stderr
+    passed = crossarc("draw", "partial.conllu", "--on-error", "skip", cwd=tmp_path)
+    assert passed.returncode == 0
+    assert passed.stdout.count(b"# sent_id") == len(sample("nl"))
+    assert (
+        b"not measured: 1 sentence with" in crossarc("stats", "partial.conllu", cwd=tmp_path).stdout
+    )
+
+
+def test_a_terminal_without_unicode() -> None:
+    shown = crossarc("demo", env={"PYTHONIOENCODING": "ascii"})
+    assert shown.returncode == 0
+    assert b"total" in shown.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,10 @@ COMMAND = Path(sys.executable).with_name("crossarc")
 
 
 def crossarc(
-    *arguments: object, stdin: bytes | None = None, cwd: Path | None = None
+    *arguments: object,
+    stdin: bytes | None = None,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """The finished process, with its output; standard input is empty unless given."""
     return subprocess.run(
@@ -18,6 +22,7 @@ def crossarc(
         input=stdin or b"",
         capture_output=True,
         cwd=cwd,
+        env={**os.environ, **(env or {})},
         check=False,
         timeout=300,
     )

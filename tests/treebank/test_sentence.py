@@ -177,6 +177,8 @@ def test_refused_values(edges: list[ca.Sentence]) -> None:
     for heads in ([0], [0, -2], [0, 3], [[0, 1]], [0.0, 1.0]):
         with pytest.raises(ca.TreebankError, match="head"):
             sentence.heads = heads
+    with pytest.raises(ca.TreebankError, match="got the string 'NOUN'"):
+        sentence.upos = "NOUN"
     with pytest.raises(ca.TreebankError, match="at least one word"):
         ca.Sentence.build([])
     with pytest.raises(ca.TreebankError, match="2 words need 2 values"):

@@ -6,6 +6,8 @@ traceback. Commands import what they need when they run, so that `--help` is qui
 
 from __future__ import annotations
 
+import errno
+import io
 import sys
 
 import typer
@@ -20,6 +22,8 @@ from crossarc.app.commands.warmup import warmup
 from crossarc.errors import CrossarcError
 
 __all__ = ["app", "main"]
+
+_WRONG_PATH = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM}
 
 app = typer.Typer(
     name="crossarc",
@@ -55,13 +59,18 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Where the terminal cannot show a character, a question mark is better than a traceback.
+        sys.stdout.reconfigure(errors="replace")
     try:
         app()
     except CrossarcError as error:
         _end(str(error), 1)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        _end(f"{place}{error.strerror or error}; check the path", 2)
+        if error.errno in _WRONG_PATH:
+            _end(f"{place}{error.strerror}; check the path", 2)
+        _end(f"{place}{error.strerror or error}", 1)
 
 
 def _end(message: str, status: int) -> None:

@@ -22,8 +22,10 @@ __all__ = [
     "OutputOption",
     "Progress",
     "SourceFormatOption",
+    "counted",
     "open_treebank",
     "report_skipped",
+    "stdin_once",
 ]
 
 SAMPLE = "@sample"
@@ -73,14 +75,25 @@ def open_treebank(
     return read(source, on_error="skip" if on_error is OnError.skip else "raise")
 
 
+def stdin_once(*paths: str | None) -> None:
+    """Refuse a command line that reads standard input twice."""
+    if paths.count("-") > 1:
+        raise typer.BadParameter("standard input (-) can be read only once")
+
+
 def report_skipped(reader: SentenceReader) -> None:
     """Say on stderr how many sentences were passed over, and why the first one was."""
     if reader.skipped:
         print(
-            f"crossarc: {reader.name}: passed over {reader.skipped:,} sentences that are not "
-            f"valid; the first: {reader.first_problem}",
+            f"crossarc: {reader.name}: passed over {counted(reader.skipped, 'invalid sentence')}; "
+            f"the first: {reader.first_problem}",
             file=sys.stderr,
         )
+
+
+def counted(count: int, thing: str) -> str:
+    """A number of things in words."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 class Progress(Iterator["Sentence"]):

@@ -70,6 +70,12 @@ class SentenceReader(Iterator[Sentence]):
     def __next__(self) -> Sentence:
         return next(self._sentences)
 
+    def __enter__(self) -> SentenceReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Stop reading and close the file."""
         self._sentences.close()

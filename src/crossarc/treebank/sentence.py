@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from crossarc.treebank.columns import (
     MISC,
     UPOS,
     XPOS,
+    Column,
 )
 from crossarc.treebank.values import (
     checked_comments,
@@ -42,28 +43,6 @@ class MultiwordToken(NamedTuple):
     last: int
     form: str
     misc: str
-
-
-class _Column:
-    """A column of the words: read as a tuple of str, written by assignment."""
-
-    def __init__(self, index: int, doc: str) -> None:
-        self.index = index
-        self.__doc__ = doc
-
-    @overload
-    def __get__(self, sentence: None, owner: type[Sentence]) -> _Column: ...
-    @overload
-    def __get__(self, sentence: Sentence, owner: type[Sentence]) -> tuple[str, ...]: ...
-    def __get__(
-        self, sentence: Sentence | None, owner: type[Sentence]
-    ) -> tuple[str, ...] | _Column:
-        if sentence is None:
-            return self
-        return tuple(sentence._word_fields()[self.index :: COLUMNS])
-
-    def __set__(self, sentence: Sentence, values: Iterable[str]) -> None:
-        sentence._write_column(self.index, list(values))
 
 
 class Sentence:
@@ -89,14 +68,14 @@ class Sentence:
         "_written",
     )
 
-    forms = _Column(FORM, "Word forms.")
-    lemmas = _Column(LEMMA, "Lemmas.")
-    upos = _Column(UPOS, "Universal part-of-speech tags (CoNLL-X: coarse tags).")
-    xpos = _Column(XPOS, "Language-specific tags (CoNLL-X: fine tags).")
-    feats = _Column(FEATS, "Morphological features as they stand; see `feats_dict`.")
-    deprels = _Column(DEPREL, "Dependency relations to the heads.")
-    deps = _Column(DEPS, "Enhanced dependencies as they stand.")
-    misc = _Column(MISC, "Anything else, as it stands.")
+    forms = Column(FORM, "Word forms.")
+    lemmas = Column(LEMMA, "Lemmas.")
+    upos = Column(UPOS, "Universal part-of-speech tags (CoNLL-X: coarse tags).")
+    xpos = Column(XPOS, "Language-specific tags (CoNLL-X: fine tags).")
+    feats = Column(FEATS, "Morphological features as they stand; see `feats_dict`.")
+    deprels = Column(DEPREL, "Dependency relations to the heads.")
+    deps = Column(DEPS, "Enhanced dependencies as they stand.")
+    misc = Column(MISC, "Anything else, as it stands.")
 
     def __init__(
         self, raw: bytes, body: int, body_end: int, heads: NDArray[np.int64], plain: bool
@@ -284,7 +263,7 @@ class Sentence:
         return head + body + self._raw[self._body_end :]
 
     def _rewritten_body(self, body: str) -> str:
-        fields = self._word_fields()
+        fields = self.word_fields()
         lines = body.split("\n")
         word = 0
         for number, line in enumerate(lines):
@@ -297,7 +276,7 @@ class Sentence:
             word += 1
         return "\n".join(lines)
 
-    def _word_fields(self) -> list[str]:
+    def word_fields(self) -> list[str]:
         """The ten fields of word 1, then of word 2, ..., in one list."""
         if self._fields is None:
             body = self._raw[self._body : self._body_end].decode()
@@ -320,9 +299,9 @@ class Sentence:
             if not row[ID].isdigit():
                 yield row
 
-    def _write_column(self, index: int, values: list[str]) -> None:
-        checked = checked_values(values, len(self))
-        self._word_fields()[index::COLUMNS] = checked
+    def write_column(self, index: int, values: list[str]) -> None:
+        """Replace a column of the words; columns have names for this, such as `forms`."""
+        self.word_fields()[index::COLUMNS] = checked_values(values, len(self))
         self._written.add(index)
 
     def _spaced_forms(self) -> str:

@@ -41,7 +41,7 @@ def checked_values(values: list[str], n: int) -> list[str]:
 
 def checked_comments(lines: Iterable[str]) -> tuple[str, ...]:
     """The lines, if each is a comment."""
-    checked = tuple(lines)
+    checked = (lines,) if isinstance(lines, str) else tuple(lines)
     for line in checked:
         if not line.startswith("#") or "\n" in line or "\r" in line:
             raise TreebankError(f"a comment is one line that starts with #: got {line!r}")

@@ -76,7 +76,7 @@ def open_output(path_or_file: Writable) -> Iterator[_Write]:
         return
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with partial.open("wb") as file:
+        with _opened(partial, os.fspath(path_or_file)) as file:
             if path.exists():
                 os.chmod(partial, stat.S_IMODE(path.stat().st_mode))
             with _compressed(file, path.suffix) as stream:
@@ -84,6 +84,15 @@ def open_output(path_or_file: Writable) -> Iterator[_Write]:
         os.replace(partial, path)
     except BaseException:
         partial.unlink(missing_ok=True)
+        raise
+
+
+def _opened(partial: Path, name: str) -> BinaryIO:
+    """Open the partial file; an error names the file that was asked for."""
+    try:
+        return partial.open("wb")
+    except OSError as error:
+        error.filename = name
         raise
 
 

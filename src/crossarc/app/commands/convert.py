@@ -22,7 +22,7 @@ __all__ = ["convert"]
 
 
 def convert(
-    file: Annotated[str, typer.Argument(metavar="[IN]", help="Treebank.")] = "-",
+    file: Annotated[str, typer.Argument(metavar="IN", help="Treebank.")] = "-",
     output: OutputOption = "-",
     source: SourceFormatOption = Format.conllu,
     target: Annotated[Format, typer.Option("--to", help="Format of the output.")] = Format.conllu,

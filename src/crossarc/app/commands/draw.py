@@ -19,6 +19,7 @@ from crossarc.app.files import (
     open_treebank,
     report_skipped,
 )
+from crossarc.errors import TreebankError
 
 if TYPE_CHECKING:
     from crossarc.treebank import Sentence
@@ -47,7 +48,8 @@ def draw(
         Drawing, typer.Option("--format", help="Text for the terminal.")
     ] = Drawing.text,
     sent_id: Annotated[
-        list[str] | None, typer.Option("--sent-id", help="Draw this sentence only; repeatable.")
+        list[str] | None,
+        typer.Option("--sent-id", metavar="ID", help="Draw this sentence only; repeatable."),
     ] = None,
     number: Annotated[
         int | None, typer.Option("--number", "-n", min=1, help="Draw at most so many sentences.")
@@ -67,18 +69,24 @@ def draw(
     colored = color is Color.always or (color is Color.auto and on_terminal)
     width = shutil.get_terminal_size().columns if on_terminal else None
 
+    reader = open_treebank(file, format=source, on_error=on_error)
+
     def wanted(sentence: Sentence) -> bool:
         if sent_id and sentence.sent_id not in sent_id:
             return False
+        if on_error is OnError.skip and (sentence.heads < 0).any():
+            return False
         return not (nonprojective and sentence.tree.is_projective)
 
-    reader = open_treebank(file, format=source, on_error=on_error)
-    chosen = islice(filter(wanted, reader), number)
+    drawn: set[str | None] = set()
     with open_output(output) as write:
-        drawn = False
-        for sentence in chosen:
-            drawn = True
+        for sentence in islice(filter(wanted, reader), number):
+            drawn.add(sentence.sent_id)
             write((sentence_text(sentence, color=colored, width=width) + "\n\n").encode())
     report_skipped(reader)
+    if missing := [name for name in sent_id or [] if name not in drawn]:
+        raise TreebankError(
+            f"no sentence {', '.join(missing)}; check --sent-id", source=reader.name
+        )
     if not drawn:
-        print("crossarc: no sentence to draw; see the options of this command", file=sys.stderr)
+        print(f"crossarc: {reader.name}: no such sentence to draw", file=sys.stderr)

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crossarc.app.files import Output, OutputFormatOption, open_treebank
+from crossarc.app.files import (
+    Format,
+    Output,
+    OutputFormatOption,
+    SourceFormatOption,
+    open_treebank,
+    stdin_once,
+)
 from crossarc.app.tables import text_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from crossarc.evaluation import Calibration, Counts
+    from crossarc.treebank import Sentence
 
 __all__ = ["evaluate"]
 
@@ -32,16 +40,23 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    source: SourceFormatOption = Format.conllu,
 ) -> None:
     """Score a parsed treebank; UAS and LAS as the CoNLL 2018 scorer counts them."""
     from crossarc.evaluation import evaluate as score
 
-    scores = score(open_treebank(gold), open_treebank(system))
+    stdin_once(gold, system, compare)
+    if compare is not None and "-" in (gold, system):
+        raise typer.BadParameter("--compare reads GOLD and SYSTEM twice: name files")
+    scores = score(open_treebank(gold, format=source), open_treebank(system, format=source))
     figures: dict[str, int | float | None] = scores.to_dict()
     if scores.calibration is not None:
         figures |= {"ece": scores.calibration.ece, "brier": scores.calibration.brier}
     if compare is not None:
-        figures |= _significance(gold, system, compare, seed)
+        right, one, other = (
+            list(open_treebank(path, format=source)) for path in (gold, system, compare)
+        )
+        figures |= _significance(right, one, other, seed)
     if output is Output.json:
         print(json.dumps(figures))
         return
@@ -53,11 +68,13 @@ def evaluate(
             print("\n" + _reliability_table(scores.calibration))
 
 
-def _significance(gold: str, system: str, other: str, seed: int) -> dict[str, int | float | None]:
+def _significance(
+    gold: list[Sentence], system: list[Sentence], other: list[Sentence], seed: int
+) -> dict[str, int | float | None]:
     from crossarc.evaluation import paired_bootstrap, sign_test
 
-    right, one, two = (list(open_treebank(path)) for path in (gold, system, other))
-    bootstrap, signs = paired_bootstrap(right, one, two, seed=seed), sign_test(right, one, two)
+    bootstrap = paired_bootstrap(gold, system, other, seed=seed)
+    signs = sign_test(gold, system, other)
     return {
         "las_difference": bootstrap.difference,
         "las_difference_low": bootstrap.low,

@@ -15,8 +15,10 @@ from crossarc.app.files import (
     OutputFormatOption,
     Progress,
     SourceFormatOption,
+    counted,
     open_treebank,
     report_skipped,
+    stdin_once,
 )
 from crossarc.app.tables import text_table
 
@@ -27,7 +29,7 @@ __all__ = ["profile_table", "stats"]
 
 
 def stats(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Treebanks.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Treebanks.")],
     output: OutputFormatOption = Output.text,
     source: SourceFormatOption = Format.conllu,
     on_error: OnErrorOption = OnError.stop,
@@ -35,6 +37,7 @@ def stats(
     """Count sentences and words, and measure how non-projective the trees are."""
     from crossarc.analysis import Profile, profile
 
+    stdin_once(*files)
     profiles = []
     for file in files:
         reader = open_treebank(file, format=source, on_error=on_error)
@@ -89,7 +92,7 @@ def profile_table(profiles: list[tuple[str, Profile]]) -> str:
     lines = [text_table(rows)]
     incomplete = profiles[-1][1].incomplete
     if incomplete:
-        lines.append(f"{incomplete:,} sentences with a word without a head were not measured")
+        lines.append(f"not measured: {counted(incomplete, 'sentence')} with a word without a head")
     return "\n".join(lines)
 
 
