@@ -16,7 +16,7 @@ __all__ = ["OnError", "SentenceReader", "read_conllu"]
 
 OnError = Literal["raise", "skip"]
 
-_LEADING_BREAKS = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*")
+_BREAKS = re.compile(rb"[\r\n]*")
 # The last line may lack its line feed, and be blank all the same.
 _BLANK_LINES = re.compile(rb"\n(?:(?:\r?\n)+(?:\r\Z)?|\r\Z)")
 _LONGEST_SENTENCE = 1 << 28
@@ -96,16 +96,21 @@ class SentenceReader(Iterator[Sentence]):
                 break
             data += block
             cut = _last_boundary(data, self._source.is_live)
-            if cut > _leading_breaks(data):
+            if cut > self._blank(data):
                 yield from self._block(data[:cut])
                 data = data[cut:]
             elif len(data) > _LONGEST_SENTENCE:
                 self._report("no blank line in 256 MiB: is this a CoNLL-U file?", self._line)
                 return
-        if len(data) > _leading_breaks(data):
+        if len(data) > self._blank(data):
             yield from self._block(data)
         else:
             self.tail = data
+
+    def _blank(self, data: bytes) -> int:
+        """How far there are only blank lines; at the start of the file, also a byte-order mark."""
+        marked = self._line == 1 and data.startswith(BYTE_ORDER_MARK)
+        return _breaks(data, len(BYTE_ORDER_MARK) if marked else 0)
 
     def _block(self, data: bytes) -> Iterator[Sentence]:
         """The sentences of a block; the first of the file begins with its byte-order mark."""
@@ -182,15 +187,15 @@ def _last_boundary(data: bytes, is_live: bool) -> int:
     return max(unix + 2 if unix >= 0 else 0, dos + 3 if dos >= 0 else 0)
 
 
-def _leading_breaks(data: bytes) -> int:
-    match = _LEADING_BREAKS.match(data)
-    return match.end() if match else 0
+def _breaks(data: bytes, start: int) -> int:
+    match = _BREAKS.match(data, start)
+    return match.end() if match else start
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
     """Single sentences, each with the blank lines behind it, the first also with those before."""
     start = 0
-    for match in _BLANK_LINES.finditer(data, _leading_breaks(data)):
+    for match in _BLANK_LINES.finditer(data, _breaks(data, 0)):
         yield data[start : match.end()]
         start = match.end()
     if start < len(data):
