@@ -55,7 +55,10 @@ bench: .venv-bench/ready
 .venv-bench/ready: pyproject.toml
 	test -x $(BENCH)/python || $(PYTHON) -m venv .venv-bench
 	$(BENCH)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BENCH)/python -m pip install --quiet "$(TORCH)"
 	$(BENCH)/python -m pip install --quiet --editable . --group bench
+	# SuPar asks for packages that its tree algorithms do not use; nltk and dill are what they do.
+	$(BENCH)/python -m pip install --quiet --no-deps supar==1.1.4 torch-struct==0.5
 	touch $@
 
 # After changing a kernel that kernels in other files call: Numba watches only the file itself.

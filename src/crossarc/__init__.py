@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         TreebankError,
     )
     from crossarc.evaluation import Scores, evaluate
+    from crossarc.inference import SpanningTrees, constrain
     from crossarc.treebank import Sentence, read_conllu, write_conllu
     from crossarc.trees import Tree
 
@@ -29,8 +30,10 @@ _HOMES = {
     "ScoreError": "errors",
     "Scores": "evaluation",
     "Sentence": "treebank",
+    "SpanningTrees": "inference",
     "Tree": "trees",
     "TreebankError": "errors",
+    "constrain": "inference",
     "evaluate": "evaluation",
     "read_conllu": "treebank",
     "write_conllu": "treebank",
@@ -43,9 +46,11 @@ __all__ = [
     "ScoreError",
     "Scores",
     "Sentence",
+    "SpanningTrees",
     "Tree",
     "TreebankError",
     "__version__",
+    "constrain",
     "evaluate",
     "read_conllu",
     "write_conllu",

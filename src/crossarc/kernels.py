@@ -1,7 +1,8 @@
 """Compiled kernels: the `@kernel` decorator and the list that `crossarc warmup` compiles.
 
 A kernel states its signature, so it exists in exactly one version, compiled when its module is
-first imported and read from the cache afterwards. Arrays that a kernel only reads are declared
+first imported and read from the cache afterwards. Parts of kernels are sub-kernels, which cost
+nothing to load. Arrays that a kernel only reads are declared
 with a read-only type, which accepts writable arrays too. Kernels do not recurse: recursion
 together with a kernel cache crashes Numba.
 """
@@ -18,14 +19,21 @@ import numba
 from numba import types
 from numba.core import event
 
-__all__ = ["KERNEL_MODULES", "READ_BOOL", "READ_INT", "kernel", "warmup"]
+__all__ = ["KERNEL_MODULES", "READ_BOOL", "READ_FLOAT", "READ_INT", "kernel", "subkernel", "warmup"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 READ_INT = types.Array(types.int64, 1, "C", readonly=True)
 READ_BOOL = types.Array(types.boolean, 1, "C", readonly=True)
+READ_FLOAT = types.Array(types.float64, 1, "C", readonly=True)
 
-KERNEL_MODULES = ("crossarc.trees.measures",)
+KERNEL_MODULES = (
+    "crossarc.trees.measures",
+    "crossarc.inference.packing",
+    "crossarc.inference.spanning.argmax",
+    "crossarc.inference.spanning.second_best",
+    "crossarc.inference.spanning.matrix_tree",
+)
 
 
 class _Announcement(event.Listener):  # type: ignore[misc]  # numba has no type information
@@ -59,16 +67,31 @@ def kernel(signature: Any, *, reorder: bool = False) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        compiled: F = numba.njit(
-            signature,
-            cache=True,
-            nogil=True,
-            error_model="numpy",
-            fastmath=_REORDERED if reorder else False,
-        )(function)
+        compiled: F = numba.njit(signature, cache=True, **_options(reorder))(function)
         return compiled
 
     return decorate
+
+
+def subkernel(*, reorder: bool = False) -> Callable[[F], F]:
+    """A function that only kernels call: compiled into them, and not loaded by itself."""
+
+    def decorate(function: F) -> F:
+        dispatcher: Any = numba.njit(**_options(reorder))(function)
+        resolve = dispatcher.get_call_template
+        # Constants among the arguments would each make another version to compile.
+        dispatcher.get_call_template = lambda args, named: resolve(
+            tuple(map(types.unliteral, args)), named
+        )
+        compiled: F = dispatcher
+        return compiled
+
+    return decorate
+
+
+def _options(reorder: bool) -> dict[str, Any]:
+    fastmath = _REORDERED if reorder else False
+    return {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
 
 
 def warmup() -> float:

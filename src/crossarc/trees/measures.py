@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.kernels import READ_BOOL, READ_INT, kernel
+from crossarc.kernels import READ_BOOL, READ_INT, kernel, subkernel
 
 __all__ = ["arc_degrees", "count_crossings", "gap_degrees", "is_well_nested"]
 
@@ -22,7 +22,7 @@ _INTS = types.int64[::1]
 _BOOLS = types.boolean[::1]
 
 
-@kernel(types.UniTuple(_INTS, 4)(READ_INT))
+@subkernel()
 def _preorder(heads: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Nodes parents first, and each node's depth, preorder number and subtree size, in O(n).
 
@@ -63,7 +63,7 @@ def _preorder(heads: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     return order, depth, first, size
 
 
-@kernel(_INTS(READ_INT, READ_INT, READ_INT, READ_INT, READ_INT))
+@subkernel()
 def _neighbour_ancestors(heads: Ints, order: Ints, depth: Ints, first: Ints, size: Ints) -> Ints:
     """Lowest common ancestor of nodes p - 1 and p, for p = 1..n, in O(n log n).
 

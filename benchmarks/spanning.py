@@ -1,0 +1,189 @@
+"""Spanning trees: crossarc beside ufal.chu_liu_edmonds, torch-struct, SuPar and LAPACK.
+
+    .venv-bench/bin/python benchmarks/spanning.py
+
+Best trees and log Z with marginals, batch 64, random and peaked scores, in turn, medians of five,
+one thread; then two threads against one, growth in words, labels and k, and start-up.
+"""
+
+from __future__ import annotations
+
+import os
+
+# Before numpy: one core for everybody.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from support.harness import medians
+
+import crossarc as ca
+from crossarc.treebank.synthetic.random_trees import uniform_heads
+
+Floats = NDArray[np.float64]
+BATCH = 64
+SIZES = (20, 50, 100, 200)
+HAS_UFAL = importlib.util.find_spec("ufal") is not None
+HAS_TORCH_STRUCT = importlib.util.find_spec("torch_struct") is not None
+HAS_SUPAR = importlib.util.find_spec("supar") is not None
+
+
+def random_scores(n: int, seed: int = 0) -> list[Floats]:
+    return list(np.random.default_rng(seed).normal(size=(BATCH, n + 1, n + 1)))
+
+
+def peaked_scores(n: int) -> list[Floats]:
+    """Like a trained parser's: the arcs of one tree score 8 more than the others."""
+    chance = np.random.default_rng(1)
+    batch = random_scores(n)
+    for scores in batch:
+        tree = uniform_heads(chance, np.array([n]), single=True)
+        scores[tree, np.arange(1, n + 1)] += 8.0
+    return batch
+
+
+def argmax_jobs(batch: list[Floats]) -> dict[str, Callable[[], object]]:
+    jobs: dict[str, Callable[[], object]] = {
+        "crossarc single": lambda: ca.SpanningTrees(batch, threads=1).argmax(),
+        "crossarc multi": lambda: ca.SpanningTrees(batch, root="multi", threads=1).argmax(),
+    }
+    if HAS_UFAL:
+        from ufal.chu_liu_edmonds import chu_liu_edmonds
+
+        turned = [np.ascontiguousarray(scores.T) for scores in batch]
+        jobs["ufal multi"] = lambda: [chu_liu_edmonds(scores) for scores in turned]
+    return jobs
+
+
+def sum_jobs(batch: list[Floats]) -> dict[str, Callable[[], object]]:
+    def ours() -> object:
+        trees = ca.SpanningTrees(batch, root="multi", threads=1)
+        return trees.marginals(), trees.log_partition()
+
+    n = batch[0].shape[0] - 1
+    matrices = np.stack([np.exp(scores[1:, 1:]) + 2 * n * np.eye(n) for scores in batch])
+    jobs: dict[str, Callable[[], object]] = {
+        "crossarc": ours,
+        "LAPACK inverse": lambda: np.linalg.inv(matrices),
+    }
+    if HAS_TORCH_STRUCT:
+        import torch
+        from torch_struct import NonProjectiveDependencyCRF
+
+        potentials = torch.tensor(np.stack([scores[1:, 1:] for scores in batch]))
+
+        def torch_struct() -> object:
+            trees = NonProjectiveDependencyCRF(potentials, multiroot=True)
+            return trees.marginals, trees.partition
+
+        jobs["torch-struct"] = torch_struct
+    if HAS_SUPAR:
+        import torch
+        from supar.structs import MatrixTree
+
+        tensor = torch.tensor(np.stack([scores.T for scores in batch]))
+
+        def supar() -> object:
+            trees = MatrixTree(tensor, multiroot=True)
+            return trees.marginals, trees.log_partition
+
+        jobs["SuPar"] = supar
+    return jobs
+
+
+def compare(title: str, jobs_of: Callable[[list[Floats]], dict[str, Callable[[], object]]]) -> None:
+    print(f"\n{title}, sentences per second")
+    for kind, make in (("random", random_scores), ("peaked", peaked_scores)):
+        for n in SIZES:
+            jobs = jobs_of(make(n))
+            for job in jobs.values():
+                job()
+            seconds = medians(jobs)
+            ours = seconds[next(iter(seconds))]
+            shown = "  ".join(f"{name} {BATCH / value:,.0f}" for name, value in seconds.items())
+            ratios = "  ".join(
+                f"{value / ours:.2f}x {name}" for name, value in list(seconds.items())[1:]
+            )
+            print(f"  {kind} n={n}: {shown}\n      crossarc is {ratios}", flush=True)
+
+
+def best_of(job: Callable[[], object], rounds: int = 5) -> float:
+    return medians({"": job}, rounds)[""]
+
+
+def two_threads() -> None:
+    print("\ntwo threads against one")
+    for n in (50, 100):
+        batch = random_scores(n) * 4
+        jobs = {
+            str(k): (lambda k=k: ca.SpanningTrees(batch, threads=k).marginals()) for k in (1, 2)
+        }
+        seconds = medians(jobs)
+        print(f"  log Z + marginals, n={n}: {seconds['1'] / seconds['2']:.2f}x")
+
+
+def growth() -> None:
+    print("\ngrowth")
+    sizes = (50, 100, 200, 400)
+    questions: dict[str, Callable[[Floats], object]] = {
+        "argmax": lambda s: ca.SpanningTrees(s, threads=1).argmax(),
+        "log Z": lambda s: ca.SpanningTrees(s, threads=1).log_partition(),
+        "log Z + marginals": lambda s: ca.SpanningTrees(s, threads=1).marginals(),
+        "log Z + marginals, sd 300": lambda s: ca.SpanningTrees(300 * s, threads=1).marginals(),
+    }
+    for name, ask in questions.items():
+        seconds = [
+            best_of(lambda n=n, ask=ask: [ask(s) for s in random_scores(n)[:8]]) for n in sizes
+        ]
+        slope = np.polyfit(np.log(sizes[1:]), np.log(seconds[1:]), 1)[0]
+        shown = ", ".join(f"n={n} {1e3 * s / 8:.2f}" for n, s in zip(sizes, seconds, strict=True))
+        print(f"  {name}: exponent {slope:.2f} from n=100 up; ms: {shown}")
+    chance = np.random.default_rng(0)
+    labelled = {k: chance.normal(size=(51, 51, k)) for k in (1, 8, 32, 128)}
+    times = {
+        k: best_of(lambda s=s: ca.SpanningTrees(s, threads=1).marginals())
+        for k, s in labelled.items()
+    }
+    print("  labels, n=50, ms:", ", ".join(f"{k}: {1e3 * s:.2f}" for k, s in times.items()))
+    scores = random_scores(50)[0]
+    for k in (10, 100, 1000, 10_000):
+        start = time.perf_counter()
+        found = sum(1 for _ in ca.SpanningTrees(scores).kbest(k))
+        print(f"  {found:,} best trees, n=50: {time.perf_counter() - start:.3f} s")
+
+
+def start_up() -> None:
+    print("\nstart-up, seconds for a process that asks for")
+    for question in ("argmax", "marginals"):
+        code = f"import numpy, crossarc as ca; ca.SpanningTrees(numpy.zeros((9, 9))).{question}()"
+        with tempfile.TemporaryDirectory() as folder:
+            row = []
+            for _ in range(2):
+                start = time.perf_counter()
+                environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+                subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+                row.append(time.perf_counter() - start)
+        print(f"  {question}: {row[0]:.1f} after installation, {row[1]:.2f} later")
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    print("peers:", {"ufal": HAS_UFAL, "torch-struct": HAS_TORCH_STRUCT, "SuPar": HAS_SUPAR})
+    compare("best tree", argmax_jobs)
+    compare("log Z + marginals (multi-root)", sum_jobs)
+    two_threads()
+    growth()
+    start_up()
+
+
+if __name__ == "__main__":
+    main()

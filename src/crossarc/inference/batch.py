@@ -1,0 +1,113 @@
+"""One sentence or many: what users pass as scores, laid flat in memory for the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.errors import ScoreError
+from crossarc.inference.packing import pack_arcs, pack_labelled
+
+__all__ = ["Batch", "Scores"]
+
+Floats = NDArray[np.float64]
+Scores = NDArray[Any] | Sequence[NDArray[Any]]
+
+
+class Batch:
+    """Checked private copies of scores.
+
+    Attributes:
+        is_batch: whether a list was given, so that methods return lists.
+        sizes, offsets: words of each sentence, and where its (n + 1)^2 scores begin.
+        arcs: the scores of arcs, flat; of labelled arcs, those of the best labels.
+        masses: of labelled arcs, the weight of all labels over that of the best; else empty.
+        labelled: the labelled scores of each sentence; empty when there are no labels.
+    """
+
+    def __init__(self, scores: Scores, lengths: Sequence[int] | None = None) -> None:
+        arrays, self.is_batch = _arrays(scores, lengths)
+        widths = [array.shape[0] for array in arrays]
+        squares = np.array(widths, np.int64) ** 2
+        self.sizes = np.array(widths, np.int64) - 1
+        self.offsets = np.cumsum(squares) - squares
+        self.arcs = np.empty(int(squares.sum()))
+        has_labels = bool(arrays) and arrays[0].ndim == 3
+        self.masses = np.empty(self.arcs.shape[0] if has_labels else 0)
+        self.labelled: list[Floats] = []
+        for index, array in enumerate(arrays):
+            ready = np.ascontiguousarray(array, np.float64)
+            if has_labels:
+                private = np.empty(ready.shape)
+                self.labelled.append(private)
+                bad = pack_labelled(ready, private, self.square(index), self.mass(index))
+            else:
+                bad = pack_arcs(ready, self.square(index))
+            if bad >= 0:
+                place = ", ".join(str(i) for i in np.unravel_index(bad, ready.shape))
+                value = ready.reshape(-1)[bad]
+                raise ScoreError(
+                    f"{self.name(index)}scores[{place}] is {value}: use finite numbers, or -inf to "
+                    "forbid an arc"
+                )
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def name(self, index: int) -> str:
+        """The beginning of a message about a sentence: its place in the batch."""
+        return f"sentence {index}: " if self.is_batch else ""
+
+    def square(self, index: int, flat: Floats | None = None) -> Floats:
+        """A sentence's part of a flat array, by default of `arcs`, as a square view."""
+        width, at = int(self.sizes[index]) + 1, int(self.offsets[index])
+        whole = self.arcs if flat is None else flat
+        return whole[at : at + width * width].reshape(width, width)
+
+    def mass(self, index: int) -> Floats:
+        """A sentence's part of `masses`."""
+        return self.square(index, self.masses)
+
+    def scores(self, index: int) -> Floats:
+        """A sentence's scores in the shape that was given, unusable entries -inf."""
+        return self.labelled[index] if self.labelled else self.square(index)
+
+
+def _arrays(scores: Scores, lengths: Sequence[int] | None) -> tuple[list[NDArray[Any]], bool]:
+    """The arrays of single sentences, and whether there may be several."""
+    if lengths is not None:
+        padded = np.asarray(scores)
+        if padded.ndim not in (3, 4) or len(padded) != len(lengths):
+            raise ScoreError(
+                f"with lengths, scores must be (sentences, n+1, n+1) or (sentences, n+1, n+1, "
+                f"labels): got {padded.shape} and {len(lengths)} lengths"
+            )
+        longest = min(padded.shape[1:3]) - 1
+        for index, n in enumerate(lengths):
+            if not 0 <= n <= longest:
+                raise ScoreError(f"sentence {index}: length {n} is not in 0..{longest}")
+        arrays = [array[: n + 1, : n + 1] for array, n in zip(padded, lengths, strict=True)]
+        is_batch = True
+    else:
+        is_batch = isinstance(scores, list | tuple)
+        arrays = [np.asarray(one) for one in scores] if is_batch else [np.asarray(scores)]
+    for index, array in enumerate(arrays):
+        _check_shape(array, arrays[0], f"sentence {index}: " if is_batch else "")
+    return arrays, is_batch
+
+
+def _check_shape(array: NDArray[Any], first: NDArray[Any], name: str) -> None:
+    if array.ndim not in (2, 3) or array.shape[0] != array.shape[1]:
+        raise ScoreError(
+            f"{name}scores must be (n+1, n+1) or (n+1, n+1, labels): got {array.shape}. "
+            "Row 0 is the root; a list is a batch"
+        )
+    if array.shape[0] < 2 or 0 in array.shape:
+        raise ScoreError(f"{name}scores of shape {array.shape} have no word (or no label)")
+    if array.dtype.kind not in "fiu":
+        raise ScoreError(f"{name}scores must be real numbers: got {array.dtype}")
+    if array.ndim != first.ndim:
+        raise ScoreError(f"{name}a batch has labels for all of its sentences or for none")

@@ -1,0 +1,302 @@
+"""What every distribution over trees answers, given its log Z, marginals and best trees."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, Literal, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.errors import InfeasibleError, ScoreError
+from crossarc.inference.batch import Batch, Scores
+from crossarc.inference.constraints import constrain
+from crossarc.trees import Tree
+
+__all__ = ["Root", "TreeDistribution"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Root = Literal["single", "multi"]
+T = TypeVar("T")
+
+
+class TreeDistribution(ABC):
+    """Trees with probability proportional to the exponential of their score.
+
+    A sub-class says how to sum over its trees and how to find the best ones; scores, batches,
+    errors and everything that follows from sums are here. Results are computed once and kept.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        *,
+        root: Root = "single",
+        lengths: Sequence[int] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if root not in ("single", "multi"):
+            raise ValueError(f'root must be "single" or "multi": got {root!r}')
+        self.root: Root = root
+        self._batch = Batch(scores, lengths)
+        self._threads = threads
+
+    # What a sub-class provides, for sentence `index` of the batch.
+
+    @abstractmethod
+    def _log_total(self, index: int) -> tuple[float, float]:
+        """log Z as an unevaluated sum of two floats; (-inf, 0) when there is no tree."""
+
+    @abstractmethod
+    def _marginals(self, index: int, logs: bool) -> Floats:
+        """Marginals of arcs in the shape of the scores, or their logarithms."""
+
+    @abstractmethod
+    def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
+        """All trees, best first, that score at most `margin` less than the best."""
+
+    @abstractmethod
+    def _best(self, index: int, scores: Floats | None = None) -> Tree | None:
+        """The best tree, under other scores where given; None when there is none."""
+
+    def log_partition(self) -> Any:
+        """Log of the summed weight of all trees; -inf when there is none."""
+        return self._each(self._sum_total)
+
+    def marginals(self) -> Any:
+        """Probability of each arc, in the shape of the scores."""
+        return self._each(lambda index: self._feasible_marginals(index, False))
+
+    def log_marginals(self) -> Any:
+        """Log-probability of each arc, also where the probability itself would be 0."""
+        return self._each(lambda index: self._feasible_marginals(index, True))
+
+    def argmax(self) -> Any:
+        """The tree with the highest score."""
+        return self._each(lambda index: self._feasible(index, self._best(index)))
+
+    def kbest(self, k: int) -> Any:
+        """The k best trees, best first; fewer when there are fewer. One sentence: an iterator."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1: got {k}")
+        return self._lists(lambda index: islice(self._ranked(index), k))
+
+    def within(self, margin: float) -> Any:
+        """All trees whose score is at most `margin` below the best, best first."""
+        if not margin >= 0:
+            raise ValueError(f"margin must not be negative: got {margin}")
+        return self._lists(lambda index: self._ranked(index, margin))
+
+    def log_prob(self, tree: Any = None, *, heads: Any = None) -> Any:
+        """Log-probability of a tree, or that some heads hold together.
+
+        Args:
+            tree: a Tree (for a batch a list of them); without labels under labelled scores, the
+                probabilities of all labels are summed.
+            heads: {m: h} (for a batch a list of them), in place of a tree.
+        """
+        if (tree is None) == (heads is None):
+            raise ValueError("give either a tree or heads=")
+        if heads is not None:
+            given = self._given(heads, Mapping)
+            return self._each(lambda index: self._log_prob_heads(index, given[index]))
+        trees = self._given(tree, Tree)
+        return self._each(lambda index: self._log_prob_tree(index, trees[index]))
+
+    def entropy(self) -> Any:
+        """Entropy in nats."""
+        return self._each(lambda index: max(0.0, self._expected_surprise(index, self)))
+
+    def cross_entropy(self, other: Self) -> Any:
+        """-E log p_other, the expectation under this distribution, in nats."""
+        self._check_like(other)
+        return self._each(lambda index: self._expected_surprise(index, other))
+
+    def kl(self, other: Self) -> Any:
+        """KL(self || other) in nats; infinite where other forbids what this one allows."""
+        self._check_like(other)
+
+        def divergence(index: int) -> float:
+            gain = self._expected_surprise(index, other) - self._expected_surprise(index, self)
+            return max(0.0, gain)
+
+        return self._each(divergence)
+
+    def min_risk(self, score_weight: float = 0.0) -> Any:
+        """The tree with the highest expected number of right arcs (and labels).
+
+        McDonald & Satta (2007), section 4.2, by marginals in place of unnormalised expectations.
+
+        Args:
+            score_weight: from 0 to 1; maximises (1 - score_weight) * marginal +
+                score_weight * score, summed over arcs.
+        """
+        if not 0.0 <= score_weight <= 1.0:
+            raise ValueError(f"score_weight must be from 0 to 1: got {score_weight}")
+
+        def safest(index: int) -> Tree:
+            scores = self._batch.scores(index)
+            allowed = scores > -np.inf
+            mixed = (1.0 - score_weight) * self._feasible_marginals(index, False)
+            mixed[allowed] += score_weight * scores[allowed]
+            mixed[~allowed] = -np.inf
+            return self._feasible(index, self._best(index, mixed))
+
+        return self._each(safest)
+
+    def expected_attachment(self, tree: Any) -> Any:
+        """Expected share of the tree's words that have the right head (and label)."""
+        trees = self._given(tree, Tree)
+
+        def share(index: int) -> float:
+            probabilities = self._feasible_marginals(index, False)
+            return float(np.mean(self._arcs_of(index, trees[index], probabilities)))
+
+        return self._each(share)
+
+    # How the answers are made.
+
+    def _sum_total(self, index: int) -> float:
+        high, low = self._log_total(index)
+        return high + low
+
+    def _each(self, answer: Callable[[int], T]) -> T | list[T]:
+        """The answer for the sentence, or the list of answers for a batch."""
+        answers = [answer(index) for index in range(len(self._batch))]
+        return answers if self._batch.is_batch else answers[0]
+
+    def _lists(self, ranked: Callable[[int], Iterator[Tree]]) -> Iterator[Tree] | list[list[Tree]]:
+        """Trees, best first: an iterator, or for a batch a list of lists."""
+
+        def trees(index: int) -> Iterator[Tree]:
+            some = ranked(index)
+            return chain([self._feasible(index, next(some, None))], some)
+
+        if not self._batch.is_batch:
+            return trees(0)
+        return cast(list[list[Tree]], self._each(lambda index: list(trees(index))))
+
+    def _feasible(self, index: int, answer: T | None) -> T:
+        """The answer, unless there is none because there is no tree."""
+        if answer is None:
+            raise InfeasibleError(
+                f"{self._batch.name(index)}no tree is possible: too many arcs are forbidden, or "
+                "constraints contradict each other"
+            )
+        return answer
+
+    def _feasible_total(self, index: int) -> tuple[float, float]:
+        high, low = self._log_total(index)
+        return self._feasible(index, (high, low) if high > -math.inf else None)
+
+    def _feasible_marginals(self, index: int, logs: bool) -> Floats:
+        marginals = self._marginals(index, logs)
+        return self._feasible(index, marginals if self._sum_total(index) > -math.inf else None)
+
+    def _check_like(self, other: Self) -> None:
+        ours, theirs = self._batch, other._batch
+        same = type(other) is type(self) and np.array_equal(ours.sizes, theirs.sizes)
+        if not same or any(
+            ours.scores(i).shape != theirs.scores(i).shape for i in range(len(ours))
+        ):
+            raise ScoreError(
+                "two distributions can be compared when they are of one kind and over the same "
+                "words and labels"
+            )
+
+    def _given(self, values: Any, kind: type[Any]) -> list[Any]:
+        listed = list(values) if self._batch.is_batch else [values]
+        if len(listed) != len(self._batch) or not all(isinstance(one, kind) for one in listed):
+            what = f"a list of {len(self._batch)}" if self._batch.is_batch else "one"
+            raise ValueError(f"expected {what} {kind.__name__}, as there are sentences")
+        return listed
+
+    def _arcs_of(self, index: int, tree: Tree, table: Floats) -> Floats:
+        """The table's entries for the tree's arcs; labels summed over if the tree has none."""
+        if len(tree) != self._batch.sizes[index]:
+            raise ScoreError(
+                f"{self._batch.name(index)}the tree has {len(tree)} words, the scores "
+                f"{self._batch.sizes[index]}"
+            )
+        words = np.arange(1, len(tree) + 1)
+        picked: Floats = table[tree.heads, words]
+        if picked.ndim == 1:
+            return picked
+        if tree.labels is None:
+            return cast(Floats, picked.sum(axis=1))
+        labels = np.asarray(tree.labels)
+        if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= picked.shape[1]:
+            raise ScoreError(f"labels of the tree must be numbers from 0 to {picked.shape[1] - 1}")
+        return cast(Floats, picked[words - 1, labels])
+
+    def _log_prob_tree(self, index: int, tree: Tree) -> float:
+        batch = self._batch
+        high, low = self._feasible_total(index)
+        if self.root == "single" and not tree.is_single_root:
+            return -math.inf
+        if not self._in_support(tree):
+            return -math.inf
+        if batch.labelled and tree.labels is None:
+            tops = self._arcs_of(index, tree, batch.square(index))
+            masses = self._arcs_of(index, tree, batch.mass(index))
+            terms = [*tops.tolist(), *np.log(masses).tolist()]
+        else:
+            terms = self._arcs_of(index, tree, batch.scores(index)).tolist()
+        if -math.inf in terms:
+            return -math.inf
+        return min(0.0, math.fsum([*terms, -high, -low]))
+
+    def _in_support(self, tree: Tree) -> bool:
+        """Whether the distribution is over trees like this one."""
+        return True
+
+    def _log_prob_heads(self, index: int, heads: Mapping[int, int]) -> float:
+        ours = self._feasible_total(index)
+        fixed = type(self)(
+            constrain(self._batch.scores(index), heads=heads), root=self.root, threads=1
+        )
+        high, low = fixed._log_total(0)
+        if high == -math.inf:
+            return -math.inf
+        return min(0.0, math.fsum([high, low, -ours[0], -ours[1]]))
+
+    def _exceeds(self, index: int, other: Self) -> bool:
+        """Whether the other rules out a tree that is possible here, however improbable."""
+        if other.root != self.root and self._has_several_roots(index):
+            return True
+        impossible = other._batch.scores(index) == -np.inf
+        if not (impossible & (self._batch.scores(index) > -np.inf)).any():
+            return False
+        return bool((self._marginals(index, True)[impossible] > -np.inf).any())
+
+    def _has_several_roots(self, index: int) -> bool:
+        """Whether some tree has more than one root, by looking for the one with most."""
+        if self.root == "single":
+            return False
+        counts = np.where(self._batch.scores(index) > -np.inf, 0.0, -np.inf)
+        counts[0] += 1.0
+        most = self._best(index, counts)
+        return most is not None and not most.is_single_root
+
+    def _expected_surprise(self, index: int, other: Self) -> float:
+        """E[-log p_other] = log Z_other - E[score_other], with little cancellation.
+
+        Scores are taken relative to those of each word's most probable arc. The arcs that carry
+        the mass then contribute nothing, and log Z shrinks by the same amount, summed exactly.
+        """
+        probabilities = self._feasible_marginals(index, False)
+        scores = other._batch.scores(index)
+        high, low = other._feasible_total(index)
+        if self._exceeds(index, other):
+            return math.inf
+        by_word = np.moveaxis(probabilities, 1, 0)[1:].reshape(len(probabilities) - 1, -1)
+        scores_by_word = np.moveaxis(scores, 1, 0)[1:].reshape(len(scores) - 1, -1)
+        chosen = by_word.argmax(axis=1)
+        reference = scores_by_word[np.arange(len(chosen)), chosen]
+        used = by_word > 0.0
+        gaps = np.where(used, scores_by_word - reference[:, None], 0.0)
+        return math.fsum([high, low, *(-reference).tolist(), *(-(by_word * gaps)[used]).tolist()])

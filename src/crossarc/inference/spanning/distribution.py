@@ -1,0 +1,179 @@
+"""Distributions over all spanning trees, arcs scored one by one.
+
+The kernels of each question are loaded when it is first asked: whoever wants the best tree does not
+wait for the compilation of sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.errors import ScoreError
+from crossarc.inference.batch import Scores
+from crossarc.inference.distribution import Root, TreeDistribution
+from crossarc.inference.packing import spread_labels
+from crossarc.parallel import over_ranges
+from crossarc.trees import Tree
+
+__all__ = ["SpanningTrees"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+# What the kernel `infer` is asked for.
+_TOTAL, _MARGINALS, _LOG_MARGINALS = 0, 1, 2
+
+
+class SpanningTrees(TreeDistribution):
+    """All dependency trees over a sentence, crossing arcs included.
+
+    Sums by the matrix-tree theorem in O(n^3), accurate to the last digits at any scale of the
+    scores (docs/numerics.md); the best tree in O(n^2), the k best in O(k n^2). Labels add
+    O(labels n^2).
+
+    Args:
+        scores: `scores[h, m]` or `scores[h, m, l]`, natural logarithms; a list of such arrays
+            is a batch, and methods then return lists. -inf forbids an arc; column 0 and the
+            diagonal are never read.
+        root: "single" for trees with exactly one word at the root, "multi" for one or more.
+        lengths: for padded arrays (sentences, n+1, n+1[, labels]): the words of each sentence.
+        threads: by default `CROSSARC_THREADS`, else all cores; the result does not depend on it.
+
+    Raises:
+        ScoreError: a wrong shape, NaN, or plus infinity.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        *,
+        root: Root = "single",
+        lengths: Sequence[int] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(scores, root=root, lengths=lengths, threads=threads)
+        self._sums: Floats | None = None
+
+    @property
+    def _is_single(self) -> bool:
+        return self.root == "single"
+
+    def _infer(self, wanted: int, out: Floats) -> Floats:
+        """Run the kernel over the batch; the sums come with whatever is wanted."""
+        from crossarc.inference.spanning.matrix_tree import infer
+
+        batch = self._batch
+        sums = np.empty((2, len(batch)))
+
+        def work(begin: int, end: int) -> None:
+            infer(
+                batch.arcs,
+                batch.masses,
+                batch.sizes,
+                batch.offsets,
+                self._is_single,
+                wanted,
+                out,
+                sums,
+                begin,
+                end,
+            )
+
+        over_ranges(work, (batch.sizes**3 + 100).tolist(), self._threads)
+        if np.isnan(sums).any():
+            index = int(np.isnan(sums[0]).argmax())
+            raise ScoreError(
+                f"{batch.name(index)}scores beyond 1e12 cannot be summed over: scale them down, or "
+                "use -inf to forbid an arc"
+            )
+        if self._sums is None:
+            self._sums = sums
+        return out
+
+    @cached_property
+    def _arc_marginals(self) -> Floats:
+        return self._infer(_MARGINALS, np.zeros(self._batch.arcs.shape[0]))
+
+    @cached_property
+    def _arc_log_marginals(self) -> Floats:
+        return self._infer(_LOG_MARGINALS, np.full(self._batch.arcs.shape[0], -np.inf))
+
+    def _log_total(self, index: int) -> tuple[float, float]:
+        if self._sums is None:
+            self._infer(_TOTAL, np.empty(0))
+        assert self._sums is not None
+        return float(self._sums[0, index]), float(self._sums[1, index])
+
+    def _marginals(self, index: int, logs: bool) -> Floats:
+        batch = self._batch
+        arcs = batch.square(index, self._arc_log_marginals if logs else self._arc_marginals)
+        if not batch.labelled:
+            return arcs.copy()
+        out = np.empty(batch.labelled[index].shape)
+        spread_labels(
+            batch.labelled[index], batch.square(index), batch.mass(index), arcs, logs, out
+        )
+        return out
+
+    @cached_property
+    def _best_heads(self) -> Ints:
+        from crossarc.inference.spanning.argmax import best_heads_batch
+
+        batch = self._batch
+        heads = np.empty(int(batch.sizes.sum()), np.int64)
+
+        def work(begin: int, end: int) -> None:
+            best_heads_batch(
+                batch.arcs, batch.sizes, batch.offsets, self._is_single, heads, begin, end
+            )
+
+        over_ranges(work, (batch.sizes**2 + 100).tolist(), self._threads)
+        return heads
+
+    def _best(self, index: int, scores: Floats | None = None) -> Tree | None:
+        from crossarc.inference.spanning.argmax import best_heads, best_labels, tree_score
+
+        labels: Ints | None = None
+        if scores is None:
+            end = int(self._batch.sizes[: index + 1].sum())
+            heads = self._best_heads[end - int(self._batch.sizes[index]) : end].copy()
+            if self._batch.labelled:
+                labels = best_labels(self._batch.labelled[index])[1]
+        elif scores.ndim == 3:
+            arcs, labels = best_labels(scores)
+            heads = best_heads(arcs, self._is_single)
+        else:
+            heads = best_heads(scores, self._is_single)
+        if heads[0] < 0:
+            return None
+        if labels is not None:
+            labels = labels[heads, np.arange(1, len(heads) + 1)]
+        return _tree(heads, labels, tree_score(self._batch.scores(index), heads, labels))
+
+    def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
+        from crossarc.inference.spanning.kbest import kbest, within
+
+        scores = self._batch.scores(index)
+        trees = (
+            kbest(scores, self._is_single)
+            if margin == math.inf
+            else within(scores, self._is_single, margin)
+        )
+        for heads, labels, score in trees:
+            yield _tree(heads, labels, score)
+
+
+def _tree(heads: Ints, labels: Ints | None, score: float) -> Tree:
+    for array in (heads, labels):
+        if array is not None:
+            array.flags.writeable = False
+    tree = Tree._trusted(heads, labels)
+    tree.score = tree.bound = score
+    tree.is_optimal = True
+    return tree

@@ -1,0 +1,221 @@
+"""log Z and marginals of all spanning trees: one sentence after another of a batch.
+
+Scores become weights relative to the best of their column, so that the largest is 1; Z is put
+together from the columns' best scores, a mantissa and a power of two, and leaves as an unevaluated
+sum of two floats: differences of it (log-probabilities, entropies) keep their digits at any size of
+the scores.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.inference.extended import LARGEST_SCORE, exp_parts, power_of_two, times_ln2
+from crossarc.inference.spanning.plain import solve_plain, total_plain
+from crossarc.inference.spanning.wide import solve_wide
+from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+
+__all__ = ["infer"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# What `infer` computes: log Z alone, with marginals, with their logarithms.
+_TOTAL, _MARGINALS, _LOG_MARGINALS = 0, 1, 2
+
+_F1, _F2 = types.float64[::1], types.float64[:, ::1]
+_INT, _BOOL = types.int64, types.boolean
+_LOWEST = -620.0  # 2^-894
+
+
+@subkernel()
+def _column_tops(scores: Floats, n: int, single: bool, tops: Floats) -> bool:
+    """The best score into each word; the root's own scores only where they are the only ones.
+
+    Returns whether all scores are small enough to be summed over.
+    """
+    fit = True
+    for m in range(1, n + 1):
+        tops[m] = -np.inf if single else scores[0, m]
+    for h in range(1, n + 1):
+        for m in range(1, n + 1):
+            tops[m] = max(tops[m], scores[h, m])
+            fit &= (abs(scores[h, m]) <= LARGEST_SCORE) | (scores[h, m] == -np.inf)
+    for m in range(1, n + 1):
+        fit &= (abs(scores[0, m]) <= LARGEST_SCORE) | (scores[0, m] == -np.inf)
+        if tops[m] == -np.inf:
+            tops[m] = scores[0, m]
+    return fit
+
+
+@subkernel()
+def _difference(x: float, y: float) -> tuple[float, float]:
+    """x - y exactly, as a float and its rounding error (Knuth's two-sum)."""
+    d = x - y
+    back = d + y
+    return d, (x - back) - (y - (back - d))
+
+
+@subkernel()
+def _row_weights(
+    scores: Floats, tops: Floats, shift: float, weights: Floats, lowest: Floats, absent: Floats
+) -> None:
+    """exp(scores - tops - shift) without a branch, so that it becomes vector instructions.
+
+    Keeps the lowest log-weight of each column and counts its forbidden arcs.
+    """
+    for m in range(scores.shape[0]):
+        usable = scores[m] > -np.inf
+        score = scores[m] if usable else tops[m]
+        x, tail = _difference(score, tops[m])
+        x, more = _difference(x, shift)
+        mantissa, exponent = exp_parts(x, tail + more)
+        weights[m] = mantissa * power_of_two(exponent) if usable else 0.0
+        lowest[m] = min(lowest[m], x) if usable else lowest[m]
+        absent[m] += 0.0 if usable else 1.0
+
+
+@subkernel()
+def _weights(
+    scores: Floats, masses: Floats, n: int, single: bool, tops: Floats, weights: Floats
+) -> tuple[float, bool, bool]:
+    """Weights relative to their column's top.
+
+    With a single root, the root's weights share one more shift, since Z is linear in them.
+
+    Returns:
+        That shift, whether an arc is forbidden, and whether all others fit float64.
+    """
+    shift = 0.0
+    if single:
+        shift = -np.inf
+        for m in range(1, n + 1):
+            shift = max(shift, scores[0, m] - tops[m])
+        if shift == -np.inf:
+            return shift, True, False
+    lowest, absent = np.zeros(n), np.zeros(n)
+    for h in range(n + 1):
+        own = shift if h == 0 else 0.0
+        _row_weights(scores[h, 1:], tops[1:], own, weights[h, 1:], lowest, absent)
+        if masses.shape[0] > 0:
+            for m in range(1, n + 1):
+                weights[h, m] *= masses[h, m]
+    forbidden, fits = False, True
+    for m in range(n):
+        # The diagonal is absent always.
+        forbidden = forbidden or absent[m] > 1.0
+        fits = fits and lowest[m] > _LOWEST
+    return shift, forbidden, fits
+
+
+@subkernel()
+def _assemble(
+    tops: Floats, n: int, shift: float, mantissa: float, exponent: int
+) -> tuple[float, float]:
+    """log Z = sum of tops + shift + log(mantissa) + exponent ln 2, as a sum of two floats."""
+    power, low = times_ln2(float(exponent))
+    high = math.log(mantissa)
+    for m in range(n + 2):
+        term = power if m == 0 else (shift if m == n + 1 else tops[m])
+        total, error = _difference(high, -term)
+        high = total
+        low += error
+    return high + low, low - ((high + low) - high)
+
+
+@subkernel()
+def _log_marginals(
+    scores: Floats,
+    masses: Floats,
+    n: int,
+    single: bool,
+    tops: Floats,
+    shift: float,
+    out: Floats,
+) -> None:
+    """log mu = log weight + log lift, from the lift in `out`; no product that could underflow."""
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            if scores[h, m] == -np.inf or out[h, m] == 0.0:
+                out[h, m] = -np.inf
+                continue
+            lift = out[h, m] * masses[h, m] if masses.shape[0] > 0 else out[h, m]
+            log_weight = scores[h, m] - tops[m]
+            if h == 0 and single:
+                log_weight -= shift
+            out[h, m] = min(0.0, log_weight + math.log(lift))
+
+
+@subkernel()
+def _infer_one(
+    scores: Floats, masses: Floats, single: bool, wanted: int, out: Floats
+) -> tuple[float, float]:
+    n = scores.shape[0] - 1
+    tops = np.empty(n + 1)
+    weights = np.zeros((n + 1, n + 1))
+    if not _column_tops(scores, n, single, tops):
+        return np.nan, np.nan
+    for m in range(1, n + 1):
+        if tops[m] == -np.inf:
+            return -np.inf, 0.0
+    shift, forbidden, fits = _weights(scores, masses, n, single, tops, weights)
+    if shift == -np.inf:
+        return -np.inf, 0.0
+    if fits:
+        if wanted == _TOTAL:
+            certain, mantissa, exponent = total_plain(weights, n, single, forbidden)
+        else:
+            certain, mantissa, exponent = solve_plain(weights, n, single, forbidden, out)
+        if certain:
+            if wanted == _MARGINALS:
+                for h in range(n + 1):
+                    for m in range(1, n + 1):
+                        out[h, m] *= weights[h, m]
+            elif wanted == _LOG_MARGINALS:
+                _log_marginals(scores, masses, n, single, tops, shift, out)
+            return _assemble(tops, n, shift, mantissa, exponent)
+    mantissa, exponent = solve_wide(scores, masses, n, single, tops, wanted, out)
+    if mantissa == 0.0:
+        return -np.inf, 0.0
+    return _assemble(tops, n, 0.0, mantissa, exponent)
+
+
+@kernel(types.void(READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, _F1, _F2, _INT, _INT))
+def infer(
+    scores: Floats,
+    masses: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    single: bool,
+    wanted: int,
+    out: Floats,
+    totals: Floats,
+    begin: int,
+    end: int,
+) -> None:
+    """Sentences begin..end-1 of a batch that lies flat in memory.
+
+    Args:
+        scores: (n + 1)^2 a sentence, -inf where an arc is forbidden, on the diagonal and in
+            column 0.
+        masses: for labelled arcs, whose score is that of their best label: the weights of all
+            labels over that of the best; empty when there are no labels.
+        wanted: 0 for log Z alone, 1 for marginals too, 2 for their logarithms.
+        out: marginals or their logarithms.
+        totals: (2, sentences): log Z as the sum of two floats; NaN where scores are too large.
+    """
+    no_masses, no_result = masses[:0].reshape(0, 0), out[:0].reshape(0, 0)
+    for s in range(begin, end):
+        n, at = sizes[s], offsets[s]
+        width = n + 1
+        square = scores[at : at + width * width].reshape(width, width)
+        mass, result = no_masses, no_result
+        if masses.shape[0] > 0:
+            mass = masses[at : at + width * width].reshape(width, width)
+        if wanted != _TOTAL:
+            result = out[at : at + width * width].reshape(width, width)
+        totals[0, s], totals[1, s] = _infer_one(square, mass, single, wanted, result)

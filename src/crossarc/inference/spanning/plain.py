@@ -1,0 +1,204 @@
+"""Matrix-tree inference in float64, subtraction-free, with a proof that nothing was lost.
+
+Read w[h, m] as a walk that steps from m to h and ends at the root. Eliminating node k,
+
+    d_k = sum over the remaining h of w[h, k],      w[h, m] += w[h, k] w[k, m] / d_k,
+
+leaves the same tree weight times d_k, so Z is the product of the d_k (for a single root, the root
+counts in d_k only for the last node; Koo et al. 2007, section 3.2, is the same limit). With E from
+`schedule`,
+
+    mu[h, m] = w[h, m] E[h, m] / s_m,      s_m = sum over h of w[h, m] E[h, m].
+
+Only sums, products and quotients of non-negative numbers occur, so every result has a relative
+error of a few n rounding units, *provided that no product that matters underflows*. That is
+certain in two cases, which `Certificate` checks (docs/numerics.md):
+
+1. No arc is forbidden and every weight is at least 2^-900 of its column's largest. Elimination only
+   adds to an entry, so all entries stay above that, and a product that underflows, being below
+   2^-1022, cannot change a digit of the entry it is added to.
+2. Some arcs are forbidden, weights are as above, and in every update the smallest factors that are
+   not zero have a product of at least 2^-960. Then no product underflows at all.
+
+Otherwise, or when a single-root quantity overflows, the caller uses `wide`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.extended import normalised
+from crossarc.inference.spanning.elimination import (
+    PAD,
+    eliminate,
+    least_share,
+    solve_base,
+    substitute,
+)
+from crossarc.inference.spanning.schedule import BACK, BASE, schedule
+from crossarc.kernels import subkernel
+
+__all__ = ["SMALLEST_WEIGHT", "solve_plain", "total_plain"]
+
+Floats = NDArray[np.float64]
+
+SMALLEST_WEIGHT = 2.0**-900
+_SMALLEST_PRODUCT = 2.0**-960
+_LARGEST = 2.0**900
+
+
+@subkernel()
+def _keep(
+    block: Floats,
+    root: Floats,
+    blocks: Floats,
+    roots: Floats,
+    at: int,
+    root_at: int,
+    gone: int,
+    start: int,
+) -> None:
+    """Store the nodes that are left of a block behind it."""
+    size = block.shape[0]
+    kept = size - gone
+    place = at + size * size
+    for i in range(kept):
+        roots[root_at + size + i] = root[start + i]
+        row = block[start + i]
+        for h in range(kept):
+            blocks[place + i * kept + h] = row[start + h]
+
+
+@subkernel()
+def _walk(
+    weights: Floats,
+    n: int,
+    single: bool,
+    forbidden: bool,
+    reach: Floats,
+    shares: Floats,
+    root_shares: Floats,
+    pivots: Floats,
+) -> float:
+    """Fill E and the pivots by `schedule`; returns the smallest product of two factors.
+
+    The products in E are looked at only if an arc is forbidden: otherwise E is at least a root
+    share, beside which what underflows is nothing.
+    """
+    blocks, roots = np.empty(2 * n * n + 4 * n), np.empty(2 * n + 80)
+    least_shares, spare = np.empty(n), np.empty(n)
+    scratch, root_scratch = np.zeros(n * (n + PAD)), np.empty(n)
+    for m in range(n):
+        roots[m] = weights[0, m + 1]
+        for h in range(n):
+            blocks[m * n + h] = weights[h + 1, m + 1]
+    steps = schedule(n, 3)
+    smallest, least_reach = np.inf, np.inf
+    for step in range(steps.shape[0]):
+        kind, low, high, upper, at, root_at = steps[step]
+        size = high - low
+        half = size // 2
+        count = half if upper else size - half
+        if kind == BACK:
+            for place in range(count):
+                k = low + half - 1 - place if upper else low + half + place
+                first, last = (k + 1, high) if upper else (low, k)
+                a, b = (low + half, high) if upper else (low, low + half)
+                least = substitute(reach, shares, root_shares, k, first, last, a, b)
+                if forbidden:
+                    smallest = min(smallest, least_shares[k] * least_reach)
+                    least_reach = min(least_reach, least)
+            continue
+        block = scratch[: size * (size + PAD)].reshape(size, size + PAD)
+        root = root_scratch[:size]
+        for m in range(size):
+            root[m] = roots[root_at + m]
+            row = block[m]
+            for h in range(size):
+                row[h] = blocks[at + m * size + h]
+        if kind == BASE:
+            product, least = solve_base(block, root, single, reach, low)
+            smallest, least_reach = min(smallest, product), min(least_reach, least)
+            if low == 0 and product > 0.0:
+                product = eliminate(
+                    block, root, size - 1, False, single, shares, root_shares, 0, pivots
+                )
+                smallest = min(smallest, product)
+                pivots[0] = root[0]
+        else:
+            # Z is the product of the pivots on the way down to node 0.
+            seen = pivots if low == 0 and not upper else spare
+            product = eliminate(
+                block, root, count, upper != 0, single, shares, root_shares, low, seen
+            )
+            smallest = min(smallest, product)
+            _keep(block, root, blocks, roots, at, root_at, count, half if upper else 0)
+            for place in range(count if forbidden else 0):
+                k = low + (place if upper else size - 1 - place)
+                least_shares[k] = least_share(shares, k, low, high, upper != 0)
+        if product == 0.0:
+            return 0.0
+    return smallest
+
+
+@subkernel()
+def _product(pivots: Floats, forbidden: bool, smallest: float) -> tuple[bool, float, int]:
+    """Z as mantissa and exponent, and whether it is certain that nothing was lost."""
+    mantissa, exponent = 1.0, 0
+    certain = smallest > 0.0 and not (forbidden and smallest < _SMALLEST_PRODUCT)
+    for k in range(pivots.shape[0]):
+        certain = certain and 0.0 < pivots[k] <= _LARGEST
+        mantissa, exponent = normalised(mantissa * pivots[k], exponent)
+    return certain, mantissa, exponent
+
+
+@subkernel()
+def total_plain(weights: Floats, n: int, single: bool, forbidden: bool) -> tuple[bool, float, int]:
+    """Z of scaled weights, without marginals: (certain, mantissa, exponent), n^3 / 3 steps."""
+    block, roots = np.zeros((n, n + PAD)), np.empty(n)
+    for m in range(n):
+        roots[m] = weights[0, m + 1]
+        for h in range(n):
+            block[m, h] = weights[h + 1, m + 1]
+    pivots = np.empty(n)
+    smallest = eliminate(
+        block, roots, n - 1, False, single, np.zeros((n, n + PAD)), np.empty(n), 0, pivots
+    )
+    pivots[0] = roots[0]
+    return _product(pivots, forbidden, smallest)
+
+
+@subkernel()
+def solve_plain(
+    weights: Floats, n: int, single: bool, forbidden: bool, lift: Floats
+) -> tuple[bool, float, int]:
+    """Z of scaled weights and lift[h, m] = E[h, m] / s_m, so that mu = weights * lift.
+
+    Args:
+        weights: (n + 1, n + 1), the largest of a column about 1, forbidden ones 0; those not 0 are
+            at least SMALLEST_WEIGHT.
+        forbidden: whether any arc is.
+
+    Returns:
+        Whether the result is certain, and Z as mantissa and exponent.
+    """
+    reach, shares = np.zeros((n, n + PAD)), np.zeros((n, n + PAD))
+    pivots = np.empty(n)
+    smallest = _walk(weights, n, single, forbidden, reach, shares, np.empty(n), pivots)
+    certain, mantissa, exponent = _product(pivots, forbidden, smallest)
+    if not certain:
+        return False, mantissa, exponent
+    totals = weights[0, 1:].copy()
+    for h in range(n):
+        for m in range(n):
+            totals[m] += weights[h + 1, m + 1] * reach[h, m]
+    for m in range(n):
+        certain = certain and _SMALLEST_PRODUCT <= totals[m] <= _LARGEST
+        lift[0, m + 1] = totals[m] = 1.0 / totals[m]
+    for h in range(n):
+        for m in range(n):
+            certain = certain and reach[h, m] <= _LARGEST
+            usable = weights[h + 1, m + 1] > 0.0
+            lift[h + 1, m + 1] = reach[h, m] * totals[m] if usable else 0.0
+    return certain, mantissa, exponent

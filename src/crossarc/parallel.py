@@ -1,0 +1,55 @@
+"""Work over threads: ranges of a batch for kernels that release the GIL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["over_ranges", "thread_count"]
+
+_CHUNKS_A_THREAD = 4
+
+
+def thread_count(threads: int | None = None) -> int:
+    """How many threads to use: as asked, else `CROSSARC_THREADS`, else one a core."""
+    if threads is None:
+        setting = os.environ.get("CROSSARC_THREADS", "")
+        if not setting:
+            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        try:
+            threads = int(setting)
+        except ValueError:
+            raise ValueError(f"CROSSARC_THREADS must be a whole number: got {setting!r}") from None
+    if not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads must be a whole number from 1 up: got {threads!r}")
+    return threads
+
+
+def over_ranges(
+    work: Callable[[int, int], None], costs: Sequence[float], threads: int | None = None
+) -> None:
+    """Call `work(begin, end)` for ranges that cover all items, of about equal cost.
+
+    Items are independent of each other, so the result does not depend on how they are split.
+    """
+    workers = min(thread_count(threads), len(costs))
+    if workers <= 1:
+        work(0, len(costs))
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        ranges = _ranges(costs, workers * _CHUNKS_A_THREAD)
+        for future in [pool.submit(work, begin, end) for begin, end in ranges]:
+            future.result()
+
+
+def _ranges(costs: Sequence[float], parts: int) -> list[tuple[int, int]]:
+    share = sum(costs) / parts
+    ranges: list[tuple[int, int]] = []
+    begin, spent = 0, 0.0
+    for item, cost in enumerate(costs, 1):
+        spent += cost
+        if spent >= share or item == len(costs):
+            ranges.append((begin, item))
+            begin, spent = item, 0.0
+    return ranges

@@ -1,0 +1,44 @@
+"""Sharing out work: everything once, whatever the number of threads."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crossarc.parallel import over_ranges, thread_count
+
+
+@given(st.lists(st.floats(0, 100), max_size=40), st.integers(1, 9))
+def test_every_item_once(costs: list[float], threads: int) -> None:
+    seen = [0] * len(costs)
+
+    def work(begin: int, end: int) -> None:
+        for item in range(begin, end):
+            seen[item] += 1
+
+    over_ranges(work, costs, threads)
+    assert seen == [1] * len(costs)
+
+
+def test_errors_come_back() -> None:
+    def work(begin: int, end: int) -> None:
+        raise KeyError(begin)
+
+    with pytest.raises(KeyError):
+        over_ranges(work, [1.0, 1.0, 1.0], 2)
+
+
+def test_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert thread_count(3) == 3
+    monkeypatch.setenv("CROSSARC_THREADS", "5")
+    assert thread_count() == 5
+    assert thread_count(2) == 2
+    monkeypatch.setenv("CROSSARC_THREADS", "many")
+    with pytest.raises(ValueError, match="CROSSARC_THREADS must be a whole number"):
+        thread_count()
+    monkeypatch.delenv("CROSSARC_THREADS")
+    assert thread_count() >= 1
+    for wrong in (0, -1, 1.5, "x"):
+        with pytest.raises(ValueError, match="threads must be"):
+            thread_count(wrong)  # type: ignore[arg-type]
