@@ -34,7 +34,8 @@ docs: .venv/test
 bench: .venv-bench/ready
 	$(BENCH)/crossarc warmup
 	for benchmark in $(sort $(wildcard benchmarks/*.py)); do \
-		echo "== $$benchmark"; $(BENCH)/python $$benchmark $(TREEBANKS) || exit 1; \
+		echo "== $$benchmark"; \
+		OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BENCH)/python $$benchmark $(TREEBANKS) || exit 1; \
 	done
 
 .venv/core: pyproject.toml

@@ -1,7 +1,7 @@
 """How hypothesis looks for counter-examples.
 
-By default the same examples each time, so that a test fails for a change and not by chance. To search
-further: CROSSARC_HYPOTHESIS=explore. No deadlines: the first call of a kernel may compile.
+By default the same examples each time, so that a test fails for a change and not by chance. To
+search further: CROSSARC_HYPOTHESIS=explore. No deadlines: the first call of a kernel may compile.
 """
 
 from __future__ import annotations

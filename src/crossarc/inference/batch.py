@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.packing import pack_arcs, pack_labelled
+from crossarc.inference.packing import pack_labelled, seal_arcs
 
 __all__ = ["Batch", "Scores"]
 
@@ -34,25 +34,34 @@ class Batch:
         squares = np.array(widths, np.int64) ** 2
         self.sizes = np.array(widths, np.int64) - 1
         self.offsets = np.cumsum(squares) - squares
-        self.arcs = np.empty(int(squares.sum()))
-        has_labels = bool(arrays) and arrays[0].ndim == 3
-        self.masses = np.empty(self.arcs.shape[0] if has_labels else 0)
+        self._widths, self._starts = widths, self.offsets.tolist()
+        self.masses = np.empty(0)
         self.labelled: list[Floats] = []
-        for index, array in enumerate(arrays):
-            ready = np.ascontiguousarray(array, np.float64)
-            if has_labels:
-                private = np.empty(ready.shape)
-                self.labelled.append(private)
-                bad = pack_labelled(ready, private, self.square(index), self.mass(index))
-            else:
-                bad = pack_arcs(ready, self.square(index))
-            if bad >= 0:
-                place = ", ".join(str(i) for i in np.unravel_index(bad, ready.shape))
-                value = ready.reshape(-1)[bad]
-                raise ScoreError(
-                    f"{self.name(index)}scores[{place}] is {value}: use finite numbers, or -inf to "
-                    "forbid an arc"
-                )
+        if arrays and arrays[0].ndim == 3:
+            self.arcs, self.masses = np.empty(int(squares.sum())), np.empty(int(squares.sum()))
+            for index, array in enumerate(arrays):
+                self._pack_labelled(index, np.ascontiguousarray(array, np.float64))
+            return
+        flat = [array.ravel() for array in arrays] or [np.empty(0)]
+        self.arcs = np.concatenate(flat, dtype=np.float64, casting="unsafe")
+        bad = seal_arcs(self.arcs, self.sizes, self.offsets)
+        if bad >= 0:
+            index = int(np.searchsorted(self.offsets, bad, "right")) - 1
+            self._refuse(index, self.square(index), bad - self._starts[index])
+
+    def _pack_labelled(self, index: int, scores: Floats) -> None:
+        private = np.empty(scores.shape)
+        self.labelled.append(private)
+        bad = pack_labelled(scores, private, self.square(index), self.mass(index))
+        if bad >= 0:
+            self._refuse(index, scores, bad)
+
+    def _refuse(self, index: int, scores: Floats, place: int) -> None:
+        where = ", ".join(str(i) for i in np.unravel_index(place, scores.shape))
+        raise ScoreError(
+            f"{self.name(index)}scores[{where}] is {scores.reshape(-1)[place]}: use finite numbers, "
+            "or -inf to forbid an arc"
+        )
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -63,7 +72,7 @@ class Batch:
 
     def square(self, index: int, flat: Floats | None = None) -> Floats:
         """A sentence's part of a flat array, by default of `arcs`, as a square view."""
-        width, at = int(self.sizes[index]) + 1, int(self.offsets[index])
+        width, at = self._widths[index], self._starts[index]
         whole = self.arcs if flat is None else flat
         return whole[at : at + width * width].reshape(width, width)
 
@@ -95,7 +104,10 @@ def _arrays(scores: Scores, lengths: Sequence[int] | None) -> tuple[list[NDArray
         is_batch = isinstance(scores, list | tuple)
         arrays = [np.asarray(one) for one in scores] if is_batch else [np.asarray(scores)]
     for index, array in enumerate(arrays):
-        _check_shape(array, arrays[0], f"sentence {index}: " if is_batch else "")
+        shape = array.shape
+        plain = len(shape) == 2 and shape[0] == shape[1] > 1 and array.dtype.kind in "fiu"
+        if not plain or arrays[0].ndim == 3:
+            _check_shape(array, arrays[0], f"sentence {index}: " if is_batch else "")
     return arrays, is_batch
 
 

@@ -9,31 +9,34 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import exp_parts, power_of_two
-from crossarc.kernels import kernel, subkernel
+from crossarc.kernels import READ_INT, kernel, subkernel
 
-__all__ = ["pack_arcs", "pack_labelled", "spread_labels"]
+__all__ = ["pack_labelled", "seal_arcs", "spread_labels"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _F2, _F3 = types.float64[:, ::1], types.float64[:, :, ::1]
 _READ2 = types.Array(types.float64, 2, "C", readonly=True)
 _READ3 = types.Array(types.float64, 3, "C", readonly=True)
 
 
-@kernel(types.int64(_READ2, _F2))
-def pack_arcs(scores: Floats, out: Floats) -> int:
-    """Copy scores, with -inf where no tree has an arc; returns the place of a bad one, or -1."""
-    width = scores.shape[0]
+@kernel(types.int64(types.float64[::1], READ_INT, READ_INT))
+def seal_arcs(scores: Floats, sizes: Ints, offsets: Ints) -> int:
+    """Put -inf where no tree has an arc; returns the flat place of a bad score, or -1."""
     bad = -1
-    for h in range(width):
-        out[h, 0] = -np.inf
-        for m in range(1, width):
-            x = scores[h, m]
-            if h == m:
-                x = -np.inf
-            elif not x < np.inf:
-                bad = h * width + m
-            out[h, m] = x
+    for s in range(sizes.shape[0]):
+        width = sizes[s] + 1
+        for h in range(width):
+            row = scores[offsets[s] + h * width : offsets[s] + (h + 1) * width]
+            row[0] = row[h] = -np.inf
+            good = True
+            for m in range(width):
+                good &= row[m] < np.inf
+            if not good:
+                for m in range(width):
+                    if not row[m] < np.inf:
+                        bad = offsets[s] + h * width + m
     return bad
 
 
@@ -50,7 +53,9 @@ def _mass(scores: Floats, top: float) -> float:
 
 @kernel(types.int64(_READ3, _F3, _F2, _F2))
 def pack_labelled(scores: Floats, out: Floats, tops: Floats, masses: Floats) -> int:
-    """The same for labelled arcs, with each arc's best score and its mass.
+    """Copy labelled scores, -inf where no tree has an arc, with each arc's best score and mass.
+
+    Returns the flat place of a bad score, or -1.
 
     The mass is the weight of all labels over that of the best: the arc's weight is
     mass * exp(top), without the rounding of a logarithm.

@@ -122,27 +122,33 @@ class SpanningTrees(TreeDistribution):
         return out
 
     @cached_property
-    def _best_heads(self) -> Ints:
-        from crossarc.inference.spanning.argmax import best_heads_batch
+    def _best_trees(self) -> tuple[Ints, list[int], list[float]]:
+        """The heads of all sentences' best trees end to end, where they begin, and their scores."""
+        from crossarc.inference.spanning.argmax import best_heads_batch, score_trees
 
         batch = self._batch
         heads = np.empty(int(batch.sizes.sum()), np.int64)
+        scores = np.empty(len(batch))
 
         def work(begin: int, end: int) -> None:
             best_heads_batch(
                 batch.arcs, batch.sizes, batch.offsets, self._is_single, heads, begin, end
             )
+            score_trees(batch.arcs, batch.sizes, batch.offsets, heads, scores, begin, end)
 
         over_ranges(work, (batch.sizes**2 + 100).tolist(), self._threads)
-        return heads
+        heads.flags.writeable = False
+        return heads, [0, *np.cumsum(batch.sizes).tolist()], scores.tolist()
 
     def _best(self, index: int, scores: Floats | None = None) -> Tree | None:
         from crossarc.inference.spanning.argmax import best_heads, best_labels, tree_score
 
         labels: Ints | None = None
         if scores is None:
-            end = int(self._batch.sizes[: index + 1].sum())
-            heads = self._best_heads[end - int(self._batch.sizes[index]) : end].copy()
+            all_heads, starts, totals = self._best_trees
+            heads = all_heads[starts[index] : starts[index + 1]]
+            if math.isfinite(totals[index]) and not self._batch.labelled:
+                return _tree(heads, None, totals[index])
             if self._batch.labelled:
                 labels = best_labels(self._batch.labelled[index])[1]
         elif scores.ndim == 3:
@@ -171,7 +177,7 @@ class SpanningTrees(TreeDistribution):
 
 def _tree(heads: Ints, labels: Ints | None, score: float) -> Tree:
     for array in (heads, labels):
-        if array is not None:
+        if array is not None and array.flags.writeable:
             array.flags.writeable = False
     tree = Tree._trusted(heads, labels)
     tree.score = tree.bound = score
