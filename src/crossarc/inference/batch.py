@@ -59,8 +59,8 @@ class Batch:
     def _refuse(self, index: int, scores: Floats, place: int) -> None:
         where = ", ".join(str(i) for i in np.unravel_index(place, scores.shape))
         raise ScoreError(
-            f"{self.name(index)}scores[{where}] is {scores.reshape(-1)[place]}: use finite numbers, "
-            "or -inf to forbid an arc"
+            f"{self.name(index)}scores[{where}] is {scores.reshape(-1)[place]}: use finite "
+            "numbers, or -inf to forbid an arc"
         )
 
     def __len__(self) -> int:

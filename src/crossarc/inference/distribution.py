@@ -60,8 +60,12 @@ class TreeDistribution(ABC):
         """All trees, best first, that score at most `margin` less than the best."""
 
     @abstractmethod
-    def _best(self, index: int, scores: Floats | None = None) -> Tree | None:
-        """The best tree, under other scores where given; None when there is none."""
+    def _best(self, index: int) -> Tree | None:
+        """The best tree; None when there is none."""
+
+    @abstractmethod
+    def _best_under(self, index: int, scores: Floats) -> Tree | None:
+        """The tree that is best under other scores, with its score under the model's."""
 
     def log_partition(self) -> Any:
         """Log of the summed weight of all trees; -inf when there is none."""
@@ -144,7 +148,7 @@ class TreeDistribution(ABC):
             mixed = (1.0 - score_weight) * self._feasible_marginals(index, False)
             mixed[allowed] += score_weight * scores[allowed]
             mixed[~allowed] = -np.inf
-            return self._feasible(index, self._best(index, mixed))
+            return self._feasible(index, self._best_under(index, mixed))
 
         return self._each(safest)
 
@@ -279,7 +283,7 @@ class TreeDistribution(ABC):
             return False
         counts = np.where(self._batch.scores(index) > -np.inf, 0.0, -np.inf)
         counts[0] += 1.0
-        most = self._best(index, counts)
+        most = self._best_under(index, counts)
         return most is not None and not most.is_single_root
 
     def _expected_surprise(self, index: int, other: Self) -> float:

@@ -140,26 +140,28 @@ class SpanningTrees(TreeDistribution):
         heads.flags.writeable = False
         return heads, [0, *np.cumsum(batch.sizes).tolist()], scores.tolist()
 
-    def _best(self, index: int, scores: Floats | None = None) -> Tree | None:
-        from crossarc.inference.spanning.argmax import best_heads, best_labels, tree_score
+    def _best(self, index: int) -> Tree | None:
+        heads, starts, scores = self._best_trees
+        own = heads[starts[index] : starts[index + 1]]
+        if math.isfinite(scores[index]) and not self._batch.labelled:
+            return _tree(own, None, scores[index])
+        return self._finished(index, own, self._batch.scores(index))
 
-        labels: Ints | None = None
-        if scores is None:
-            all_heads, starts, totals = self._best_trees
-            heads = all_heads[starts[index] : starts[index + 1]]
-            if math.isfinite(totals[index]) and not self._batch.labelled:
-                return _tree(heads, None, totals[index])
-            if self._batch.labelled:
-                labels = best_labels(self._batch.labelled[index])[1]
-        elif scores.ndim == 3:
-            arcs, labels = best_labels(scores)
-            heads = best_heads(arcs, self._is_single)
-        else:
-            heads = best_heads(scores, self._is_single)
+    def _best_under(self, index: int, scores: Floats) -> Tree | None:
+        from crossarc.inference.spanning.argmax import best_heads, best_labels
+
+        arcs = best_labels(scores)[0] if scores.ndim == 3 else scores
+        return self._finished(index, best_heads(arcs, self._is_single), scores)
+
+    def _finished(self, index: int, heads: Ints, scores: Floats) -> Tree | None:
+        """The tree with the labels that are best under `scores`, and its model score."""
+        from crossarc.inference.spanning.argmax import best_labels, tree_score
+
         if heads[0] < 0:
             return None
-        if labels is not None:
-            labels = labels[heads, np.arange(1, len(heads) + 1)]
+        labels: Ints | None = None
+        if scores.ndim == 3:
+            labels = best_labels(scores)[1][heads, np.arange(1, len(heads) + 1)]
         return _tree(heads, labels, tree_score(self._batch.scores(index), heads, labels))
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:

@@ -15,7 +15,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import LARGEST_SCORE, exp_parts, power_of_two, times_ln2
-from crossarc.inference.spanning.plain import solve_plain, total_plain
+from crossarc.inference.spanning.plain import room_plain, solve_plain, total_plain
 from crossarc.inference.spanning.wide import solve_wide
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
@@ -152,11 +152,12 @@ def _log_marginals(
 
 @subkernel()
 def _infer_one(
-    scores: Floats, masses: Floats, single: bool, wanted: int, out: Floats
+    scores: Floats, masses: Floats, single: bool, wanted: int, out: Floats, space: Floats
 ) -> tuple[float, float]:
     n = scores.shape[0] - 1
-    tops = np.empty(n + 1)
-    weights = np.zeros((n + 1, n + 1))
+    tops, rest = space[: n + 1], space[n + 1 :]
+    square = (n + 1) * (n + 1)
+    weights, rest = rest[:square].reshape(n + 1, n + 1), rest[square:]
     if not _column_tops(scores, n, single, tops):
         return np.nan, np.nan
     for m in range(1, n + 1):
@@ -167,9 +168,9 @@ def _infer_one(
         return -np.inf, 0.0
     if fits:
         if wanted == _TOTAL:
-            certain, mantissa, exponent = total_plain(weights, n, single, forbidden)
+            certain, mantissa, exponent = total_plain(weights, n, single, forbidden, rest)
         else:
-            certain, mantissa, exponent = solve_plain(weights, n, single, forbidden, out)
+            certain, mantissa, exponent = solve_plain(weights, n, single, forbidden, out, rest)
         if certain:
             if wanted == _MARGINALS:
                 for h in range(n + 1):
@@ -209,6 +210,9 @@ def infer(
         totals: (2, sentences): log Z as the sum of two floats; NaN where scores are too large.
     """
     no_masses, no_result = masses[:0].reshape(0, 0), out[:0].reshape(0, 0)
+    # One workspace for all sentences: threads that allocate large arrays wait for each other.
+    longest = sizes[begin:end].max() if begin < end else 0
+    space = np.zeros(room_plain(longest) + (longest + 2) * (longest + 1))
     for s in range(begin, end):
         n, at = sizes[s], offsets[s]
         width = n + 1
@@ -218,4 +222,4 @@ def infer(
             mass = masses[at : at + width * width].reshape(width, width)
         if wanted != _TOTAL:
             result = out[at : at + width * width].reshape(width, width)
-        totals[0, s], totals[1, s] = _infer_one(square, mass, single, wanted, result)
+        totals[0, s], totals[1, s] = _infer_one(square, mass, single, wanted, result, space)

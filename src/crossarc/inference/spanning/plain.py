@@ -39,13 +39,31 @@ from crossarc.inference.spanning.elimination import (
 from crossarc.inference.spanning.schedule import BACK, BASE, schedule
 from crossarc.kernels import subkernel
 
-__all__ = ["SMALLEST_WEIGHT", "solve_plain", "total_plain"]
+__all__ = ["room_plain", "solve_plain", "total_plain"]
 
 Floats = NDArray[np.float64]
 
-SMALLEST_WEIGHT = 2.0**-900
 _SMALLEST_PRODUCT = 2.0**-960
 _LARGEST = 2.0**900
+
+
+@subkernel()
+def room_plain(n: int) -> int:
+    """How many floats `solve_plain` and `total_plain` work in."""
+    return 5 * n * n + (3 * PAD + 16) * n + 80
+
+
+@subkernel()
+def _cut(space: Floats, size: int) -> tuple[Floats, Floats]:
+    """The first `size` floats of a workspace, and the rest."""
+    return space[:size], space[size:]
+
+
+@subkernel()
+def _cut_square(space: Floats, n: int) -> tuple[Floats, Floats]:
+    """A padded square from a workspace, and the rest."""
+    size = n * (n + PAD)
+    return space[:size].reshape(n, n + PAD), space[size:]
 
 
 @subkernel()
@@ -78,17 +96,21 @@ def _walk(
     forbidden: bool,
     reach: Floats,
     shares: Floats,
-    root_shares: Floats,
     pivots: Floats,
+    space: Floats,
 ) -> float:
     """Fill E and the pivots by `schedule`; returns the smallest product of two factors.
 
     The products in E are looked at only if an arc is forbidden: otherwise E is at least a root
     share, beside which what underflows is nothing.
     """
-    blocks, roots = np.empty(2 * n * n + 4 * n), np.empty(2 * n + 80)
-    least_shares, spare = np.empty(n), np.empty(n)
-    scratch, root_scratch = np.zeros(n * (n + PAD)), np.empty(n)
+    blocks, rest = _cut(space, 2 * n * n + 4 * n)
+    scratch, rest = _cut(rest, n * (n + PAD))
+    roots, rest = _cut(rest, 2 * n + 80)
+    root_shares, rest = _cut(rest, n)
+    least_shares, rest = _cut(rest, n)
+    spare, rest = _cut(rest, n)
+    root_scratch, rest = _cut(rest, n)
     for m in range(n):
         roots[m] = weights[0, m + 1]
         for h in range(n):
@@ -154,38 +176,43 @@ def _product(pivots: Floats, forbidden: bool, smallest: float) -> tuple[bool, fl
 
 
 @subkernel()
-def total_plain(weights: Floats, n: int, single: bool, forbidden: bool) -> tuple[bool, float, int]:
+def total_plain(
+    weights: Floats, n: int, single: bool, forbidden: bool, space: Floats
+) -> tuple[bool, float, int]:
     """Z of scaled weights, without marginals: (certain, mantissa, exponent), n^3 / 3 steps."""
-    block, roots = np.zeros((n, n + PAD)), np.empty(n)
+    block, rest = _cut_square(space, n)
+    shares, rest = _cut_square(rest, n)
+    roots, rest = _cut(rest, n)
+    root_shares, rest = _cut(rest, n)
+    pivots, rest = _cut(rest, n)
     for m in range(n):
         roots[m] = weights[0, m + 1]
         for h in range(n):
             block[m, h] = weights[h + 1, m + 1]
-    pivots = np.empty(n)
-    smallest = eliminate(
-        block, roots, n - 1, False, single, np.zeros((n, n + PAD)), np.empty(n), 0, pivots
-    )
+    smallest = eliminate(block, roots, n - 1, False, single, shares, root_shares, 0, pivots)
     pivots[0] = roots[0]
     return _product(pivots, forbidden, smallest)
 
 
 @subkernel()
 def solve_plain(
-    weights: Floats, n: int, single: bool, forbidden: bool, lift: Floats
+    weights: Floats, n: int, single: bool, forbidden: bool, lift: Floats, space: Floats
 ) -> tuple[bool, float, int]:
     """Z of scaled weights and lift[h, m] = E[h, m] / s_m, so that mu = weights * lift.
 
     Args:
         weights: (n + 1, n + 1), the largest of a column about 1, forbidden ones 0; those not 0 are
-            at least SMALLEST_WEIGHT.
+            at least 2^-900.
         forbidden: whether any arc is.
+        space: at least room_plain(n) floats to work in.
 
     Returns:
         Whether the result is certain, and Z as mantissa and exponent.
     """
-    reach, shares = np.zeros((n, n + PAD)), np.zeros((n, n + PAD))
-    pivots = np.empty(n)
-    smallest = _walk(weights, n, single, forbidden, reach, shares, np.empty(n), pivots)
+    reach, rest = _cut_square(space, n)
+    shares, rest = _cut_square(rest, n)
+    pivots, rest = _cut(rest, n)
+    smallest = _walk(weights, n, single, forbidden, reach, shares, pivots, rest)
     certain, mantissa, exponent = _product(pivots, forbidden, smallest)
     if not certain:
         return False, mantissa, exponent
