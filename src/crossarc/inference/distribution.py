@@ -72,11 +72,11 @@ class TreeDistribution(ABC):
         return self._each(self._sum_total)
 
     def marginals(self) -> Any:
-        """Probability of each arc, in the shape of the scores."""
+        """Probability of each arc, in the shape of the scores; read-only."""
         return self._each(lambda index: self._feasible_marginals(index, False))
 
     def log_marginals(self) -> Any:
-        """Log-probability of each arc, also where the probability itself would be 0."""
+        """Log-probability of each arc, also where the probability itself would be 0; read-only."""
         return self._each(lambda index: self._feasible_marginals(index, True))
 
     def argmax(self) -> Any:

@@ -94,11 +94,12 @@ class SpanningTrees(TreeDistribution):
             )
         if self._sums is None:
             self._sums = sums
+        out.flags.writeable = False
         return out
 
     @cached_property
     def _arc_marginals(self) -> Floats:
-        return self._infer(_MARGINALS, np.zeros(self._batch.arcs.shape[0]))
+        return self._infer(_MARGINALS, np.full(self._batch.arcs.shape[0], 0.0))
 
     @cached_property
     def _arc_log_marginals(self) -> Floats:
@@ -114,11 +115,12 @@ class SpanningTrees(TreeDistribution):
         batch = self._batch
         arcs = batch.square(index, self._arc_log_marginals if logs else self._arc_marginals)
         if not batch.labelled:
-            return arcs.copy()
+            return arcs
         out = np.empty(batch.labelled[index].shape)
         spread_labels(
             batch.labelled[index], batch.square(index), batch.mass(index), arcs, logs, out
         )
+        out.flags.writeable = False
         return out
 
     @cached_property
