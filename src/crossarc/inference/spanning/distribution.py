@@ -7,15 +7,14 @@ wait for the compilation of sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.batch import Scores
-from crossarc.inference.distribution import Root, TreeDistribution
+from crossarc.inference.distribution import TreeDistribution
 from crossarc.inference.packing import spread_labels
 from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
@@ -49,16 +48,7 @@ class SpanningTrees(TreeDistribution):
         ScoreError: a wrong shape, NaN, or plus infinity.
     """
 
-    def __init__(
-        self,
-        scores: Scores,
-        *,
-        root: Root = "single",
-        lengths: Sequence[int] | None = None,
-        threads: int | None = None,
-    ) -> None:
-        super().__init__(scores, root=root, lengths=lengths, threads=threads)
-        self._sums: Floats | None = None
+    _sums: Floats | None = None
 
     @property
     def _is_single(self) -> bool:
