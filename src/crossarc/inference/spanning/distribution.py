@@ -151,9 +151,11 @@ class SpanningTrees(TreeDistribution):
 
         if heads[0] < 0:
             return None
+        heads.flags.writeable = False
         labels: Ints | None = None
         if scores.ndim == 3:
             labels = best_labels(scores)[1][heads, np.arange(1, len(heads) + 1)]
+            labels.flags.writeable = False
         return _tree(heads, labels, tree_score(self._batch.scores(index), heads, labels))
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
@@ -170,9 +172,7 @@ class SpanningTrees(TreeDistribution):
 
 
 def _tree(heads: Ints, labels: Ints | None, score: float) -> Tree:
-    for array in (heads, labels):
-        if array is not None and array.flags.writeable:
-            array.flags.writeable = False
+    """A tree of read-only arrays, with the score that makes it the best of those left."""
     tree = Tree._trusted(heads, labels)
     tree.score = tree.bound = score
     tree.is_optimal = True
