@@ -76,6 +76,8 @@ def test_compare_two_systems(parsed: Path) -> None:
     assert figures["sentences_worse"] == 0
     assert figures["sign_test_p"] < 1e-9
     assert crossarc(*command).stdout == crossarc(*command, "--seed", 0).stdout
+    piped = crossarc("evaluate", "-", *command[2:], stdin=SAMPLE_PATH.read_bytes())
+    assert piped.stdout == crossarc(*command).stdout
     assert crossarc(*command).stdout != crossarc(*command, "--seed", 1).stdout
 
 
@@ -169,7 +171,7 @@ def test_mismatched_treebanks(tmp_path: Path) -> None:
         (("draw", "@sample", "-n", "0"), "-n"),
         (("stats", "-", "-"), "standard input (-) can be read only once"),
         (("evaluate", "-", "-"), "standard input (-) can be read only once"),
-        (("evaluate", "-", "@sample", "--compare", "@sample"), "--compare reads GOLD"),
+        (("evaluate", "@sample", "-", "--compare", "-"), "can be read only once"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], what: str, tmp_path: Path) -> None:

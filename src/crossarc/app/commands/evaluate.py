@@ -11,6 +11,7 @@ from crossarc.app.files import (
     Format,
     Output,
     OutputFormatOption,
+    Progress,
     SourceFormatOption,
     open_treebank,
     stdin_once,
@@ -18,7 +19,7 @@ from crossarc.app.files import (
 from crossarc.app.tables import text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from crossarc.evaluation import Calibration, Counts
     from crossarc.treebank import Sentence
@@ -46,17 +47,17 @@ def evaluate(
     from crossarc.evaluation import evaluate as score
 
     stdin_once(gold, system, compare)
-    if compare is not None and "-" in (gold, system):
-        raise typer.BadParameter("--compare reads GOLD and SYSTEM twice: name files")
-    scores = score(open_treebank(gold, format=source), open_treebank(system, format=source))
+    right: Iterable[Sentence] = Progress(open_treebank(gold, format=source))
+    parsed: Iterable[Sentence] = open_treebank(system, format=source)
+    if compare is not None:
+        right, parsed = list(right), list(parsed)
+    scores = score(right, parsed)
     figures: dict[str, int | float | None] = scores.to_dict()
     if scores.calibration is not None:
         figures |= {"ece": scores.calibration.ece, "brier": scores.calibration.brier}
     if compare is not None:
-        right, one, other = (
-            list(open_treebank(path, format=source)) for path in (gold, system, compare)
-        )
-        figures |= _significance(right, one, other, seed)
+        other = list(open_treebank(compare, format=source))
+        figures |= _significance(right, parsed, other, seed)
     if output is Output.json:
         print(json.dumps(figures))
         return
@@ -69,7 +70,7 @@ def evaluate(
 
 
 def _significance(
-    gold: list[Sentence], system: list[Sentence], other: list[Sentence], seed: int
+    gold: Iterable[Sentence], system: Iterable[Sentence], other: Iterable[Sentence], seed: int
 ) -> dict[str, int | float | None]:
     from crossarc.evaluation import paired_bootstrap, sign_test
 
