@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ScoreError
 from crossarc.inference.distribution import TreeDistribution
 from crossarc.inference.packing import spread_labels
+from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
 
@@ -23,10 +24,6 @@ __all__ = ["SpanningTrees"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-# What the kernel `infer` is asked for.
-_TOTAL, _MARGINALS, _LOG_MARGINALS = 0, 1, 2
 
 
 class SpanningTrees(TreeDistribution):
@@ -89,15 +86,15 @@ class SpanningTrees(TreeDistribution):
 
     @cached_property
     def _arc_marginals(self) -> Floats:
-        return self._infer(_MARGINALS, np.full(self._batch.arcs.shape[0], 0.0))
+        return self._infer(MARGINALS, np.full(self._batch.arcs.shape[0], 0.0))
 
     @cached_property
     def _arc_log_marginals(self) -> Floats:
-        return self._infer(_LOG_MARGINALS, np.full(self._batch.arcs.shape[0], -np.inf))
+        return self._infer(LOG_MARGINALS, np.full(self._batch.arcs.shape[0], -np.inf))
 
     def _log_total(self, index: int) -> tuple[float, float]:
         if self._sums is None:
-            self._infer(_TOTAL, np.empty(0))
+            self._infer(TOTAL, np.empty(0))
         assert self._sums is not None
         return float(self._sums[0, index]), float(self._sums[1, index])
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.extended import LARGEST_SCORE, exp_parts, power_of_two, times_ln2
 from crossarc.inference.spanning.plain import room_plain, solve_plain, total_plain
+from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.inference.spanning.wide import solve_wide
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
@@ -24,8 +25,6 @@ __all__ = ["infer"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# What `infer` computes: log Z alone, with marginals, with their logarithms.
-_TOTAL, _MARGINALS, _LOG_MARGINALS = 0, 1, 2
 
 _F1, _F2 = types.float64[::1], types.float64[:, ::1]
 _INT, _BOOL = types.int64, types.boolean
@@ -167,16 +166,16 @@ def _infer_one(
     if shift == -np.inf:
         return -np.inf, 0.0
     if fits:
-        if wanted == _TOTAL:
+        if wanted == TOTAL:
             certain, mantissa, exponent = total_plain(weights, n, single, forbidden, rest)
         else:
             certain, mantissa, exponent = solve_plain(weights, n, single, forbidden, out, rest)
         if certain:
-            if wanted == _MARGINALS:
+            if wanted == MARGINALS:
                 for h in range(n + 1):
                     for m in range(1, n + 1):
                         out[h, m] *= weights[h, m]
-            elif wanted == _LOG_MARGINALS:
+            elif wanted == LOG_MARGINALS:
                 _log_marginals(scores, masses, n, single, tops, shift, out)
             return _assemble(tops, n, shift, mantissa, exponent)
     mantissa, exponent = solve_wide(scores, masses, n, single, tops, wanted, out)
@@ -205,7 +204,7 @@ def infer(
             column 0.
         masses: for labelled arcs, whose score is that of their best label: the weights of all
             labels over that of the best; empty when there are no labels.
-        wanted: 0 for log Z alone, 1 for marginals too, 2 for their logarithms.
+        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
         out: marginals or their logarithms.
         totals: (2, sentences): log Z as the sum of two floats; NaN where scores are too large.
     """
@@ -220,6 +219,6 @@ def infer(
         mass, result = no_masses, no_result
         if masses.shape[0] > 0:
             mass = masses[at : at + width * width].reshape(width, width)
-        if wanted != _TOTAL:
+        if wanted != TOTAL:
             result = out[at : at + width * width].reshape(width, width)
         totals[0, s], totals[1, s] = _infer_one(square, mass, single, wanted, result, space)

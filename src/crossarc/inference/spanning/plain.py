@@ -12,7 +12,7 @@ counts in d_k only for the last node; Koo et al. 2007, section 3.2, is the same 
 
 Only sums, products and quotients of non-negative numbers occur, so every result has a relative
 error of a few n rounding units, *provided that no product that matters underflows*. That is
-certain in two cases, which `Certificate` checks (docs/numerics.md):
+certain in two cases, which `_product` checks (docs/numerics.md):
 
 1. No arc is forbidden and every weight is at least 2^-900 of its column's largest. Elimination only
    adds to an entry, so all entries stay above that, and a product that underflows, being below
@@ -64,6 +64,19 @@ def _cut_square(space: Floats, n: int) -> tuple[Floats, Floats]:
     """A padded square from a workspace, and the rest."""
     size = n * (n + PAD)
     return space[:size].reshape(n, n + PAD), space[size:]
+
+
+@subkernel()
+def _load(
+    block: Floats, root: Floats, blocks: Floats, roots: Floats, at: int, root_at: int
+) -> None:
+    """Take a block out of the store, to work on."""
+    size = root.shape[0]
+    for m in range(size):
+        root[m] = roots[root_at + m]
+        row = block[m]
+        for h in range(size):
+            row[h] = blocks[at + m * size + h]
 
 
 @subkernel()
@@ -134,11 +147,7 @@ def _walk(
             continue
         block = scratch[: size * (size + PAD)].reshape(size, size + PAD)
         root = root_scratch[:size]
-        for m in range(size):
-            root[m] = roots[root_at + m]
-            row = block[m]
-            for h in range(size):
-                row[h] = blocks[at + m * size + h]
+        _load(block, root, blocks, roots, at, root_at)
         if kind == BASE:
             product, least = solve_base(block, root, single, reach, low)
             smallest, least_reach = min(smallest, product), min(least_reach, least)

@@ -21,6 +21,7 @@ from crossarc.inference.extended import (
     times_ln2,
 )
 from crossarc.inference.spanning.schedule import BACK, BASE, schedule
+from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.kernels import subkernel
 
 __all__ = ["solve_wide"]
@@ -30,7 +31,6 @@ Ints = NDArray[np.int64]
 
 _ROOT_SCALE = -(1 << 56)
 _VANISHED = -(1 << 55)
-_TOTAL, _MARGINALS = 0, 1
 _BIAS = 1023
 
 
@@ -260,8 +260,8 @@ def _column(
         row = 0 if h == n else h + 1
         exponent = exponents[h] - highest
         if terms[h] == 0.0 or exponent < _VANISHED:
-            out[row, m + 1] = 0.0 if wanted == _MARGINALS else -np.inf
-        elif wanted == _MARGINALS:
+            out[row, m + 1] = 0.0 if wanted == MARGINALS else -np.inf
+        elif wanted == MARGINALS:
             # In two steps, so that a subnormal result is rounded once, at the end.
             half = max(exponent // 2, -_BIAS)
             scaled = terms[h] / total * power_of_two(half)
@@ -284,7 +284,7 @@ def solve_wide(
     """Z relative to the columns' tops, as mantissa (0: no tree) and exponent; fills `out`.
 
     Args:
-        wanted: 0 for Z alone, 1 for marginals, 2 for their logarithms.
+        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
     """
     weights, powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
     _wide_weights(scores, masses, n, single, tops, weights, powers)
@@ -299,7 +299,7 @@ def solve_wide(
         exponent -= _ROOT_SCALE
     if mantissa == 0.0 or exponent < _VANISHED:
         return 0.0, 0
-    if wanted != _TOTAL:
+    if wanted != TOTAL:
         for m in range(n):
             _column(weights, powers, reach, reach_powers, n, m, wanted, out)
     return mantissa, exponent

@@ -1,0 +1,8 @@
+"""What the matrix-tree kernels are asked for."""
+
+from __future__ import annotations
+
+__all__ = ["LOG_MARGINALS", "MARGINALS", "TOTAL"]
+
+#: log Z alone, with marginals, with the logarithms of marginals.
+TOTAL, MARGINALS, LOG_MARGINALS = 0, 1, 2
