@@ -55,8 +55,8 @@ class _Write:
 
 
 @contextmanager
-def open_output(path_or_file: Writable) -> Iterator[_Write]:
-    """Give a function that writes bytes.
+def open_output(path_or_file: Writable, *, compress: bool = True) -> Iterator[_Write]:
+    """Give a function that writes bytes; by default compressed as the name says.
 
     A path is written beside its place and moved there at the end, so an interruption leaves what
     was there before. Devices and pipes are written to directly.
@@ -79,7 +79,7 @@ def open_output(path_or_file: Writable) -> Iterator[_Write]:
         with _opened(partial, os.fspath(path_or_file)) as file:
             if path.exists():
                 os.chmod(partial, stat.S_IMODE(path.stat().st_mode))
-            with _compressed(file, path.suffix) as stream:
+            with _compressed(file, path.suffix if compress else "") as stream:
                 yield _Write(stream)
         os.replace(partial, path)
     except BaseException:

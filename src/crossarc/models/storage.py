@@ -1,0 +1,120 @@
+"""Model files: named arrays and JSON metadata in one safetensors file.
+
+The file is read without running anything that it contains, its arrays are mapped into memory and
+shared between processes, and a checksum tells a damaged file from a good one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.errors import ModelError
+from crossarc.treebank import open_output
+
+__all__ = ["FORMAT_VERSION", "read_model", "write_model"]
+
+FORMAT_VERSION = 1
+
+_Arrays = Mapping[str, NDArray[Any]]
+
+_KEY = "crossarc"
+# The first eight bytes of a safetensors file are the length of its header, little endian.
+_LENGTH_BYTES = 8
+_DTYPES = {
+    "BOOL": np.bool_,
+    "F16": np.float16,
+    "F32": np.float32,
+    "F64": np.float64,
+    "I8": np.int8,
+    "I16": np.int16,
+    "I32": np.int32,
+    "I64": np.int64,
+    "U8": np.uint8,
+    "U16": np.uint16,
+    "U32": np.uint32,
+    "U64": np.uint64,
+}
+
+
+def write_model(path: str | os.PathLike[str], arrays: _Arrays, metadata: Mapping[str, Any]) -> None:
+    """Write a model file at exactly this path, whole or not at all."""
+    from safetensors.numpy import save
+
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    about = {
+        "version": FORMAT_VERSION,
+        "checksum": _checksum(whole, metadata),
+        "metadata": dict(metadata),
+    }
+    # One entry: safetensors writes several in an order that changes from run to run.
+    data = save(whole, {_KEY: _json(about)})
+    with open_output(path, compress=False) as write:
+        write(data)
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read-only arrays, mapped into memory, and the metadata of a model file.
+
+    Raises:
+        ModelError: no model file of crossarc, one of a newer version, or a damaged one.
+    """
+    name = os.fspath(path)
+    with Path(path).open("rb") as file:
+        try:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:
+            raise ModelError(f"{name}: the file is empty: train the model again") from None
+    try:
+        header, arrays = _parts(mapped)
+        about = json.loads(header["__metadata__"][_KEY])
+        version, checksum, metadata = about["version"], about["checksum"], about["metadata"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ModelError(
+            f"{name}: not a model file of crossarc: give a file written by `crossarc train`"
+        ) from None
+    if version != FORMAT_VERSION:
+        raise ModelError(
+            f"{name}: model format {version}, this crossarc reads {FORMAT_VERSION}: "
+            "install the version that wrote it, or train the model again"
+        )
+    if checksum != _checksum(arrays, metadata):
+        raise ModelError(f"{name}: the file is damaged (its checksum differs): copy it again")
+    return arrays, metadata
+
+
+def _parts(mapped: mmap.mmap) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The header, and the arrays that it describes; any other file makes this fail."""
+    length = int.from_bytes(mapped[:_LENGTH_BYTES], "little")
+    start = _LENGTH_BYTES + length
+    header = json.loads(mapped[_LENGTH_BYTES:start])
+    arrays = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        dtype = np.dtype(_DTYPES[entry["dtype"]])
+        flat = np.frombuffer(mapped, dtype, (end - begin) // dtype.itemsize, start + begin)
+        arrays[name] = flat.reshape(entry["shape"])
+    return header, arrays
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _checksum(arrays: _Arrays, metadata: Mapping[str, Any]) -> str:
+    digest = hashlib.sha256(_json(dict(metadata)).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        digest.update(array.tobytes())
+    return f"sha256:{digest.hexdigest()}"

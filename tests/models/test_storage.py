@@ -1,0 +1,117 @@
+"""Model files come back as they were written, and a file that is not one says so in a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crossarc import ModelError
+from crossarc.models.storage import read_model, write_model
+
+ARRAYS = {
+    "weights": np.arange(12, dtype=np.float16).reshape(3, 4),
+    "codes": np.array([3, 1, 2], dtype=np.int32),
+    "empty": np.empty((0, 2), dtype=np.float32),
+}
+METADATA = {"labels": ["nsubj", "obj", "ṛ́"], "temperature": 1.25, "root": "single"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "some.model"
+    write_model(file, ARRAYS, METADATA)
+    return file
+
+
+def test_arrays_and_metadata_come_back(path: Path) -> None:
+    arrays, metadata = read_model(path)
+    assert metadata == METADATA
+    assert set(arrays) == set(ARRAYS)
+    for name, array in arrays.items():
+        assert array.dtype == ARRAYS[name].dtype
+        np.testing.assert_array_equal(array, ARRAYS[name])
+        assert not array.flags.writeable
+
+
+def test_the_safetensors_library_reads_the_file(path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    arrays = load_file(path)
+    assert set(arrays) == set(ARRAYS)
+    np.testing.assert_array_equal(arrays["weights"], ARRAYS["weights"])
+
+
+def test_the_same_model_gives_the_same_bytes(path: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    write_model(again, dict(reversed(ARRAYS.items())), dict(reversed(METADATA.items())))
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_the_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    """DESIGN: at exactly the path given; a name such as x.gz compresses nothing."""
+    write_model(tmp_path / "x.gz", ARRAYS, METADATA)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.gz"]
+    assert read_model(tmp_path / "x.gz")[1] == METADATA
+
+
+def test_a_failed_save_keeps_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = path.read_bytes()
+
+    def full(source: object, target: object) -> None:
+        raise OSError(28, "No space left on device", str(target))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_model(path, {"other": np.zeros(3)}, {})
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("place", [-1, -30, 300])
+def test_a_damaged_file_is_noticed(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ModelError, match=f"^{path}: "):
+        read_model(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\0",
+        b"# sent_id = 1\n1\ta\n",
+        struct.pack("<Q", 2) + b"{}",
+        struct.pack("<Q", 2) + b"[]",
+        struct.pack("<Q", 1 << 60) + b"{}",
+    ],
+)
+def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(ModelError, match="not a model file of crossarc: give a file written by"):
+        read_model(tmp_path / "x")
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
+    with pytest.raises(ModelError, match="the file is empty"):
+        read_model(tmp_path / "x")
+
+
+def test_a_truncated_file_is_refused(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(ModelError):
+        read_model(path)
+
+
+def test_a_newer_format_is_refused_by_its_number(tmp_path: Path) -> None:
+    about = json.dumps({"version": 2, "checksum": "", "metadata": {}})
+    header = json.dumps({"__metadata__": {"crossarc": about}}).encode()
+    (tmp_path / "x").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(ModelError, match="model format 2, this crossarc reads 1: install"):
+        read_model(tmp_path / "x")
