@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         TreebankError,
     )
     from crossarc.evaluation import Scores, evaluate
-    from crossarc.inference import SpanningTrees, constrain
+    from crossarc.inference import Parts, ProjectiveTrees, SpanningTrees, constrain
     from crossarc.treebank import Sentence, read_conllu, write_conllu
     from crossarc.trees import Tree
 
@@ -27,6 +27,8 @@ _HOMES = {
     "CrossarcError": "errors",
     "InfeasibleError": "errors",
     "ModelError": "errors",
+    "Parts": "inference",
+    "ProjectiveTrees": "inference",
     "ScoreError": "errors",
     "Scores": "evaluation",
     "Sentence": "treebank",
@@ -43,6 +45,8 @@ __all__ = [
     "CrossarcError",
     "InfeasibleError",
     "ModelError",
+    "Parts",
+    "ProjectiveTrees",
     "ScoreError",
     "Scores",
     "Sentence",
