@@ -126,8 +126,8 @@ class BruteForce:
             factor = self._factor_units(heads) if all(arcs) else 0
             for choice in itertools.product(*arcs):
                 names = tuple(label for label, _ in choice) if self.labelled else None
-                units = sum(value for _, value in choice) + factor
-                found.append(ScoredTree(heads, names, units))
+                total = sum(value for _, value in choice) + factor
+                found.append(ScoredTree(heads, names, total))
         return tuple(sorted(found, key=lambda tree: -tree.units))
 
     @property

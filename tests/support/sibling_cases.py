@@ -31,7 +31,10 @@ def mirrored_factor(n: int, scale: float = 1.0) -> Floats:
     order = np.array([0, *range(n, 0, -1)])
     values = chance.integers(-8, 9, size=(n + 1,) * 3) / 4.0
     values[chance.random(values.shape) < 0.5] = 0.0
+    roots = values[0] + values[0].T[order][:, order]
     values += values[order][:, order][:, :, order]
+    # The root stays on the left, so that its modifiers come in the opposite order.
+    values[0], values[0, 0] = roots, 0.5
     factor = np.full(values.shape, np.nan)
     for part in usable_parts(n):
         factor[part] = values[part] * scale
