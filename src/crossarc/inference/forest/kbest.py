@@ -35,9 +35,10 @@ __all__ = ["ranked", "ranked_within"]
 Floats = NDArray[np.float64]
 Shorts = NDArray[np.int32]
 
-# Fields of a record: its instance, its tails' records, links of its heap, the next of its item.
-_EDGE, _LEFT, _RIGHT, _CHILD, _SIBLING, _NEXT = 0, 1, 2, 3, 4, 5
-_FIELDS = 6
+# Fields of a record: its instance, its tails' records, links of its heap, the next of its item, and
+# how many instances the derivation has.
+_EDGE, _LEFT, _RIGHT, _CHILD, _SIBLING, _NEXT, _SIZE = 0, 1, 2, 3, 4, 5, 6
+_FIELDS = 7
 _UNKNOWN, _NONE, _CLOSED = -1, -2, -2
 
 
@@ -55,6 +56,17 @@ _S1, _S2 = types.int32[::1], types.int32[:, ::1]
 _SEARCH = types.NamedTuple((_S2, types.float64[::1], _S1, _S1, _S1), _Search)
 
 
+@subkernel()
+def _size(records: Shorts, left: int, right: int) -> int:
+    """The number of instances of a derivation with these tails."""
+    size = 1
+    if left >= 0:
+        size += records[left, _SIZE]
+    if right >= 0:
+        size += records[right, _SIZE]
+    return size
+
+
 @kernel(_SEARCH(FOREST, types.float64))
 def _begin(forest: Forest, scale: float) -> _Search:
     """The best record of each item."""
@@ -62,9 +74,9 @@ def _begin(forest: Forest, scale: float) -> _Search:
     best, choice = best_scores(forest, scale)
     records, scores = np.full((items + 64, _FIELDS), -1, np.int32), np.empty(items + 64)
     for v in range(items):
-        records[v, _EDGE], scores[v] = choice[v], best[v]
-        records[v, _LEFT] = forest.left[choice[v]]
-        records[v, _RIGHT] = forest.right[choice[v]]
+        left, right = forest.left[choice[v]], forest.right[choice[v]]
+        records[v, _EDGE], records[v, _LEFT], records[v, _RIGHT] = choice[v], left, right
+        scores[v], records[v, _SIZE] = best[v], _size(records, left, right)
     latest = np.arange(items).astype(np.int32)
     used = np.full(1, items, np.int32)
     return _Search(records, scores, latest, np.full(items, _CLOSED, np.int32), used)
@@ -122,6 +134,7 @@ def _candidate(
     record = records[new]
     record[:] = -1
     record[_EDGE], record[_LEFT], record[_RIGHT] = e, left, right
+    record[_SIZE] = _size(records, left, right)
     return _meld(records, scores, heap, new)
 
 
@@ -188,9 +201,8 @@ def _advance(forest: Forest, scale: float, search: _Search) -> _Search:
 @kernel(_S1(FOREST, _SEARCH, types.int64))
 def _parts(forest: Forest, search: _Search, record: int) -> Shorts:
     """The parts of a derivation."""
-    # Each item occurs once in a derivation of a chart, save for axioms, which have no tails.
-    items = search.latest.shape[0]
-    agenda, parts = np.empty(2 * items + 2, np.int32), np.empty(items + 1, np.int32)
+    size = search.records[record, _SIZE]
+    agenda, parts = np.empty(size + 1, np.int32), np.empty(size, np.int32)
     agenda[0], waiting, found = record, 1, 0
     while waiting > 0:
         waiting -= 1

@@ -62,8 +62,12 @@ def best_parts(forest: Forest) -> Shorts:
     """The parts of the best derivation; none when there is no derivation."""
     items = forest.first.shape[0] - 1
     _, choice = best_scores(forest, scale_of(forest))
-    # In a derivation of a chart each item occurs once, save for axioms, which have no tails.
-    agenda, parts = np.empty(2 * items + 2, np.int32), np.empty(items + 1, np.int32)
+    sizes = np.zeros(items + 1, np.int64)
+    for v in range(items):
+        # A tail of -1 reads the last entry, which stays 0.
+        sizes[v] = 1 + sizes[forest.left[choice[v]]] + sizes[forest.right[choice[v]]]
+    size = sizes[items - 1] if items > 0 else 0
+    agenda, parts = np.empty(size + 1, np.int32), np.empty(size, np.int32)
     waiting, found = 0, 0
     if items > 0:
         agenda[0], waiting = items - 1, 1
