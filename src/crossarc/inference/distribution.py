@@ -24,9 +24,8 @@ Root = Literal["single", "multi"]
 T = TypeVar("T")
 
 
-def proven_tree(heads: Ints, labels: Ints | None, score: float) -> Tree:
-    """A tree of read-only arrays, with the score that makes it the best of those left."""
-    tree = Tree._trusted(heads, labels)
+def proven_tree(tree: Tree, score: float | None) -> Tree:
+    """The tree, with the score that makes it the best of those left."""
     tree.score = tree.bound = score
     tree.is_optimal = True
     return tree

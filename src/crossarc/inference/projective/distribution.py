@@ -7,20 +7,20 @@ the forest (`inference/forest`). The kernels of each question are loaded when it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.inference.answers import Answers
 from crossarc.inference.batch import Scores
 from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
 from crossarc.inference.factors import Given, SiblingFactor
 from crossarc.inference.forest import Forest
 from crossarc.inference.projective.charts import first_order_forest, read_tree, sibling_forest
 from crossarc.inference.sums import exact_sum
-from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
 
 __all__ = ["ProjectiveTrees"]
@@ -28,7 +28,6 @@ __all__ = ["ProjectiveTrees"]
 Floats = NDArray[np.float64]
 Shorts = NDArray[np.int32]
 PartName = Literal["arc", "sibling"]
-T = TypeVar("T")
 
 
 class ProjectiveTrees(TreeDistribution):
@@ -66,7 +65,7 @@ class ProjectiveTrees(TreeDistribution):
         self._sibling: SiblingFactor | None = None
         if sibling is not None:
             self._sibling = SiblingFactor(sibling, self._batch, self._is_single)
-        self._answers: dict[Any, list[Any]] = {}
+        self._answers = Answers((self._batch.sizes**3 + 1000).tolist(), threads)
         self._last: tuple[int, Forest] | None = None
 
     def marginals(self, part: PartName = "arc") -> Any:
@@ -96,7 +95,7 @@ class ProjectiveTrees(TreeDistribution):
             max_marginals(forest, table)
             return self._shaped(index, part, table) if forest.items else None
 
-        tables = self._asked(("max", part), highest)
+        tables = self._answers.once(("max", part), highest)
         return self._each(lambda index: self._feasible(index, tables[index]))
 
     def sample(self, k: int, *, seed: int | None = None, replace: bool = True) -> Any:
@@ -111,7 +110,9 @@ class ProjectiveTrees(TreeDistribution):
         if k < 1:
             raise ValueError(f"k must be at least 1: got {k}")
         source = np.random.SeedSequence(seed)
-        drawn = [self._drawn(index, k, source, replace) for index in range(len(self._batch))]
+        for index in range(len(self._batch)):
+            self._feasible_total(index)
+        drawn = self._answers.all(lambda index: self._drawn(index, k, source, replace))
         return drawn if self._batch.is_batch else drawn[0]
 
     def _drawn(
@@ -120,17 +121,11 @@ class ProjectiveTrees(TreeDistribution):
         from crossarc.inference.forest.distinct import sample_distinct
         from crossarc.inference.forest.sampling import sample
 
-        self._feasible_total(index)
         own = np.random.SeedSequence(source.entropy, spawn_key=(index,))
         chance = np.random.Generator(np.random.PCG64(own))
-        forest = self._forest(index)
+        forest, shape = self._forest(index), self._batch.scores(index).shape
         found = sample(forest, k, chance) if replace else sample_distinct(forest, chance)
-        trees = []
-        for parts in islice(found, k):
-            tree = Tree._trusted(*read_tree(parts, self._batch.scores(index).shape))
-            tree.score = exact_sum(forest.score[parts].tolist())
-            trees.append(tree)
-        return trees
+        return [read_tree(forest, parts, shape) for parts in islice(found, k)]
 
     # The forest of a sentence, and what is asked of it.
 
@@ -156,19 +151,6 @@ class ProjectiveTrees(TreeDistribution):
             self._last = last = index, forest
         return last[1]
 
-    def _asked(self, question: Any, answer: Callable[[int], T]) -> list[T]:
-        """The answers for all sentences, found over threads and kept."""
-        if question not in self._answers:
-            answers: list[Any] = [None] * len(self._batch)
-
-            def some(begin: int, end: int) -> None:
-                for index in range(begin, end):
-                    answers[index] = answer(index)
-
-            over_ranges(some, (self._batch.sizes**3 + 1000).tolist(), self._threads)
-            self._answers[question] = answers
-        return self._answers[question]
-
     # Sums.
 
     def _log_total(self, index: int) -> tuple[float, float]:
@@ -177,7 +159,7 @@ class ProjectiveTrees(TreeDistribution):
 
             return self._small_enough(at, log_total(self._forest(at)))
 
-        return self._asked("total", total)[index]
+        return self._answers.once("total", total)[index]
 
     def _small_enough(self, index: int, total: tuple[float, float]) -> tuple[float, float]:
         if math.isnan(total[0]):
@@ -200,8 +182,8 @@ class ProjectiveTrees(TreeDistribution):
             total = self._small_enough(at, marginals(forest, logs, table))
             return self._shaped(at, part, table), total
 
-        tables = self._asked((part, logs), chances)
-        self._answers.setdefault("total", [total for _, total in tables])
+        tables = self._answers.once((part, logs), chances)
+        self._answers.note("total", [total for _, total in tables])
         return tables[index][0]
 
     def _shaped(self, index: int, part: PartName, table: Floats) -> Floats:
@@ -226,7 +208,7 @@ class ProjectiveTrees(TreeDistribution):
             return float(entropy(self._forest(at)))
 
         self._feasible_total(index)
-        return self._asked("entropy", surprise)[index]
+        return self._answers.once("entropy", surprise)[index]
 
     def _divergence(self, index: int, other: Self) -> float:
         """KL(p || q), on the derivations of p.
@@ -272,13 +254,14 @@ class ProjectiveTrees(TreeDistribution):
             from crossarc.inference.forest.viterbi import best_parts
 
             forest = self._forest(at)
-            return self._tree(at, forest, best_parts(forest)) if forest.items else None
+            return self._proven(at, forest, best_parts(forest)) if forest.items else None
 
-        return self._asked("best", best)[index]
+        return self._answers.once("best", best)[index]
 
-    def _tree(self, index: int, forest: Forest, parts: Shorts) -> Tree:
-        heads, labels = read_tree(parts, self._batch.scores(index).shape)
-        return proven_tree(heads, labels, exact_sum(forest.score[parts].tolist()))
+    def _proven(self, index: int, forest: Forest, parts: Shorts) -> Tree:
+        """The tree of a derivation that is the best of those left."""
+        tree = read_tree(forest, parts, self._batch.scores(index).shape)
+        return proven_tree(tree, tree.score)
 
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
         from crossarc.inference.forest.viterbi import best_parts
@@ -291,10 +274,9 @@ class ProjectiveTrees(TreeDistribution):
             forest = sibling_forest(scores, self._is_single, factor, places)
         if not forest.items:
             return None
-        heads, labels = read_tree(best_parts(forest), scores.shape)
-        tree = Tree._trusted(heads, labels)
+        tree = read_tree(forest, best_parts(forest), scores.shape)
         arcs = self._arcs_of(index, tree, self._batch.scores(index)).tolist()
-        return proven_tree(heads, labels, exact_sum(arcs + self._factor_scores(index, tree)))
+        return proven_tree(tree, exact_sum(arcs + self._factor_scores(index, tree)))
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
         from crossarc.inference.forest.kbest import ranked, ranked_within
@@ -302,7 +284,7 @@ class ProjectiveTrees(TreeDistribution):
         forest = self._forest(index)
         found = ranked(forest) if margin == math.inf else ranked_within(forest, margin)
         for parts in found:
-            yield self._tree(index, forest, parts)
+            yield self._proven(index, forest, parts)
 
     # Factors beyond arcs.
 
