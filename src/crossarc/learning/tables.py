@@ -1,163 +1,82 @@
-"""Tables of weights, sparse gradients in them, and the two rules that change weights.
+"""Tables of weights, and sparse gradients in them.
 
 A table has GROUPS parts of equal size. A thread gathers the gradient of one part and then changes
-its weights, so parts can be worked on at the same time and the result does not depend on how many
-threads there are.
-
-Both rules keep what averaging needs (Daume 2006, section 2.3): with `drift`, the sum of all
-changes, each times the step at which it was made, the mean of the weights over all steps so far is
-weights - drift / steps.
+its weights, so that parts can be worked on at the same time and the result does not depend on how
+many threads there are.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.kernels import kernel, subkernel
+from crossarc.kernels import subkernel
+from crossarc.parallel import over_ranges
 
-__all__ = ["GROUPS", "AdaGrad", "Perceptron", "WeightTable", "add_gradient"]
+__all__ = ["GROUPS", "TOUCHED", "WeightTable", "add_gradient"]
 
 Singles = NDArray[np.float32]
-Ints = NDArray[np.int64]
+Slots = NDArray[np.uint32]
 
 GROUPS = 4
+TOUCHED = types.uint32[::1]
 # A sum that comes out as zero would be listed twice: it is kept apart from zero.
 _NEARLY_ZERO = np.float32(1e-30)
 
-_F1 = types.float32[::1]
-_FLOAT, _INT = types.float64, types.int64
-
 
 @subkernel()
-def add_gradient(gradient: Singles, touched: Ints, count: int, slot: int, value: float) -> int:
-    """Add to a slot's gradient; returns how many slots of this part have been touched."""
+def add_gradient(
+    gradient: Singles, touched: Slots, known: int, slot: np.uint32, slope: float
+) -> int:
+    """Add to a slot's gradient; returns how many slots of this part are not zero."""
     before = gradient[slot]
-    after = np.float32(before + value)
+    after = np.float32(before + slope)
     gradient[slot] = after if after != np.float32(0.0) else _NEARLY_ZERO
     if before == np.float32(0.0):
-        touched[count] = slot
-        return count + 1
-    return count
-
-
-@kernel(types.void(_F1, _F1, types.int64[::1], _INT, _F1, _F1, _FLOAT, _FLOAT, _FLOAT))
-def _adagrad_step(
-    weights: Singles,
-    gradient: Singles,
-    touched: Ints,
-    count: int,
-    squares: Singles,
-    drift: Singles,
-    rate: float,
-    decay: float,
-    time: float,
-) -> None:
-    """w -= rate g / sqrt(sum of g^2 so far), g with `decay` times w added (Duchi et al. 2011)."""
-    for k in range(count):
-        slot = touched[k]
-        g = gradient[slot] + decay * weights[slot]
-        gradient[slot] = 0.0
-        squares[slot] += g * g
-        change = -rate * g / math.sqrt(squares[slot] + 1e-12)
-        weights[slot] += change
-        drift[slot] += time * change
-
-
-@kernel(types.void(_F1, _F1, types.int64[::1], _INT, _F1, _FLOAT))
-def _perceptron_step(
-    weights: Singles, gradient: Singles, touched: Ints, count: int, drift: Singles, time: float
-) -> None:
-    """w -= g (Rosenblatt 1958; Collins 2002)."""
-    for k in range(count):
-        slot = touched[k]
-        change = -gradient[slot]
-        gradient[slot] = 0.0
-        weights[slot] += change
-        drift[slot] += time * change
+        touched[known] = slot
+        return known + 1
+    return known
 
 
 class WeightTable:
-    """Weights, the gradient that is being gathered, and which of its slots are not zero."""
-
-    def __init__(self, part: int) -> None:
-        """Args: part: slots in each of the GROUPS parts."""
-        self.weights = np.zeros(GROUPS * part, np.float32)
-        self.gradient = np.zeros(GROUPS * part, np.float32)
-        self.touched = np.empty((GROUPS, part), np.int64)
-        self.counts = np.zeros(GROUPS, np.int64)
-
-
-class _Averaged:
-    """What both rules share: counting steps, and the mean of the weights."""
-
-    def __init__(self, table: WeightTable) -> None:
-        self.table = table
-        self.drift = np.zeros_like(table.weights)
-        self.time = 0
-
-    def advance(self) -> None:
-        """Begin the next step: all parts of the table are changed once in it."""
-        self.time += 1
-
-    def forget(self) -> None:
-        """Begin the mean anew, from the weights as they are."""
-        self.drift[:] = 0.0
-        self.time = 0
-
-    def mean(self) -> Singles:
-        """The mean of the weights over all steps so far."""
-        # A change at step t is part of the weights after steps t, t + 1, ..., time.
-        if self.time == 0:
-            return self.table.weights.copy()
-        return self.table.weights - self.drift / np.float32(self.time)
-
-
-class AdaGrad(_Averaged):
-    """AdaGrad with an L2 penalty on the weights that a batch touches.
+    """Weights, the gradient that is being gathered, and which of its slots are not zero.
 
     Args:
-        rate: the first step of each weight.
-        decay: strength of the penalty, decay / 2 times the square of each weight.
+        weights: of all parts, one after the other; changed in place.
     """
 
-    def __init__(self, table: WeightTable, *, rate: float, decay: float = 0.0) -> None:
-        super().__init__(table)
-        self.rate, self.decay = rate, decay
-        self.squares = np.zeros_like(table.weights)
+    def __init__(self, weights: Singles) -> None:
+        self.weights = weights
+        self.gradient = np.zeros_like(weights)
+        self.touched = np.empty(len(weights), np.uint32)
+        self.counts = [0] * GROUPS
 
-    def step(self, group: int) -> None:
-        """Change the weights of one part by the gradient gathered there."""
-        table = self.table
-        _adagrad_step(
-            table.weights,
-            table.gradient,
-            table.touched[group],
-            table.counts[group],
-            self.squares,
-            self.drift,
-            self.rate,
-            self.decay,
-            self.time - 1,
-        )
-        table.counts[group] = 0
+    def part(self, values: NDArray[np.generic], group: int) -> NDArray[np.generic]:
+        """One group's part of an array as long as the table."""
+        size = len(self.weights) // GROUPS
+        return values[group * size : (group + 1) * size]
 
+    def gather(
+        self,
+        gather: Callable[[int, Singles, Slots], int],
+        step: Callable[[int], None],
+        threads: int | None = None,
+    ) -> None:
+        """Gather the gradient of each part and change its weights by it.
 
-class Perceptron(_Averaged):
-    """Plain steps against the gradient, as of the perceptron."""
+        Args:
+            gather: given a group, and its parts of `gradient` and `touched`, adds to them and
+                returns how many slots it touched.
+            step: changes the weights of a group's part.
+        """
 
-    def step(self, group: int) -> None:
-        """Change the weights of one part by the gradient gathered there."""
-        table = self.table
-        _perceptron_step(
-            table.weights,
-            table.gradient,
-            table.touched[group],
-            table.counts[group],
-            self.drift,
-            self.time - 1,
-        )
-        table.counts[group] = 0
+        def work(begin: int, end: int) -> None:
+            for group in range(begin, end):
+                gradient, touched = self.part(self.gradient, group), self.part(self.touched, group)
+                self.counts[group] = gather(group, gradient, touched)  # type: ignore[arg-type]
+                step(group)
+
+        over_ranges(work, [1.0] * GROUPS, threads)

@@ -62,6 +62,21 @@ class Encoded:
         begin = self.words[sentence]
         return self.heads[begin : begin + self.sizes[sentence]]
 
+    def gold_arcs(self) -> tuple[Ints, Ints]:
+        """Heads and labels of all words, sentence after sentence."""
+        ends = np.cumsum(self.sizes)
+        places = np.repeat(self.words - ends + self.sizes, self.sizes) + np.arange(self.sizes.sum())
+        return self.heads[places], self.labels[places]
+
+    def split_arcs(self, flat: NDArray[Any]) -> list[NDArray[Any]]:
+        """Views [h, m] of each sentence's part of an array over all arcs."""
+        places = self.squares.tolist()
+        widths = (self.sizes + 1).tolist()
+        return [
+            flat[at : at + width * width].reshape(width, width)
+            for at, width in zip(places, widths, strict=False)
+        ]
+
     @property
     def squares(self) -> Ints:
         """Where the (n + 1)^2 arcs of each sentence begin, and where the last ends."""
@@ -99,9 +114,7 @@ class Encoder:
             strings = (s for one in sentences for s in one.word_fields()[place::COLUMNS])
             at_least = cutoff if place in (FORM, LEMMA, FEATS) else 1
             columns.append(Vocabulary.build(strings, at_least=at_least))
-        feats = Counter(
-            pair for one in sentences for field in one.feats for pair in _pairs(field)
-        )
+        feats = Counter(pair for one in sentences for field in one.feats for pair in _pairs(field))
         names: Counter[str] = Counter()
         for pair, count in feats.items():
             names[pair.partition("=")[0]] += count
@@ -116,9 +129,7 @@ class Encoder:
         """Names of the columns of the code array."""
         return (*COLUMN_ATOMS, *self.attributes)
 
-    def encode(
-        self, sentences: Sequence[Sentence], labels: Vocabulary | None = None
-    ) -> Encoded:
+    def encode(self, sentences: Sequence[Sentence], labels: Vocabulary | None = None) -> Encoded:
         """Codes of all words; gold labels where a vocabulary of labels is given."""
         sizes = np.array([len(sentence) for sentence in sentences], np.int64)
         fields: list[str] = []

@@ -17,14 +17,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.learning.tables import GROUPS
+
 __all__ = [
+    "ARC_BETWEEN",
     "ARC_PAIRS",
     "ARC_PAIRS_DISTANCE",
     "ARC_WORDS",
     "LABEL_PAIRS",
     "LABEL_PAIRS_DISTANCE",
+    "MISSING",
     "Plan",
+    "arc_plan",
     "compile_plan",
+    "label_plan",
 ]
 
 Ints = NDArray[np.int64]
@@ -118,44 +124,73 @@ LABEL_PAIRS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Templates compiled: for each, the places of its atoms relative to a word's first code.
-
-    atoms: (templates, sides, most atoms of a template); unused places are MISSING.
-    with_distance: how many, from the first, are also used with the distance.
-    """
-
-    atoms: Ints
-    with_distance: int
-
-    @property
-    def count(self) -> int:
-        """Number of templates."""
-        return len(self.atoms)
-
-
 #: Marks an unused place of a plan; no offset comes near it.
 MISSING = 1 << 40
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Templates as numbers for kernels, sorted into GROUPS.
+
+    Attributes:
+        atoms: (templates, 2, k): for head and modifier, where the atoms of a template lie,
+            counted from the first code of the word; unused places are MISSING.
+        bounds: (GROUPS, 5): where the templates of a group begin, and where those with
+            distance, those of two words, those of words between, and those of one word end.
+    """
+
+    atoms: Ints
+    bounds: Ints
+
+
+def arc_plan(atoms: Sequence[str], attributes: Sequence[str]) -> Plan:
+    """The templates of arcs, for words with these atoms, the attributes among them."""
+    return compile_plan(
+        atoms,
+        attributes,
+        with_distance=ARC_PAIRS_DISTANCE,
+        pairs=ARC_PAIRS,
+        between=ARC_BETWEEN,
+        words=ARC_WORDS,
+    )
+
+
+def label_plan(atoms: Sequence[str], attributes: Sequence[str]) -> Plan:
+    """The templates of labels."""
+    return compile_plan(atoms, attributes, with_distance=LABEL_PAIRS_DISTANCE, pairs=LABEL_PAIRS)
+
+
 def compile_plan(
-    templates: Sequence[str], atoms: Sequence[str], attributes: Sequence[str], with_distance: int
+    atoms: Sequence[str],
+    attributes: Sequence[str],
+    *,
+    with_distance: Sequence[str],
+    pairs: Sequence[str],
+    between: Sequence[str] = (),
+    words: Sequence[str] = (),
 ) -> Plan:
-    """Templates as numbers for the kernels, those with distance first."""
-    expanded: list[list[list[int]]] = []
-    counted = 0
-    for number, template in enumerate(templates):
-        for one in _expanded(template, attributes):
-            sides = [[_place(atom, atoms) for atom in side.split()] for side in one.split("|")]
-            expanded.append(sides)
-            counted += number < with_distance
-    most = max((len(side) for sides in expanded for side in sides), default=0)
-    plan = np.full((len(expanded), len(expanded[0]), most + 1), MISSING, np.int64)
-    for t, sides in enumerate(expanded):
-        for side, places in enumerate(sides):
-            plan[t, side, : len(places)] = places
-    return Plan(plan, counted)
+    """Deal the templates of each kind out to the groups in turn."""
+    kinds = [
+        [one for template in kind for one in _expanded(template, attributes)]
+        for kind in (with_distance, pairs, between, [f"{word} | {word}" for word in words])
+    ]
+    ordered: list[str] = []
+    bounds = np.empty((GROUPS, len(kinds) + 1), np.int64)
+    for group in range(GROUPS):
+        bounds[group, 0] = len(ordered)
+        for number, kind in enumerate(kinds, 1):
+            ordered += kind[group::GROUPS]
+            bounds[group, number] = len(ordered)
+    sides = [
+        [[_place(atom, atoms) for atom in side.split()] for side in template.split("|")]
+        for template in ordered
+    ]
+    most = max(len(places) for pair in sides for places in pair)
+    table = np.full((len(ordered), 2, most + 1), MISSING, np.int64)
+    for t, pair in enumerate(sides):
+        for side, places in enumerate(pair):
+            table[t, side, : len(places)] = places
+    return Plan(table, bounds)
 
 
 def _expanded(template: str, attributes: Sequence[str]) -> list[str]:

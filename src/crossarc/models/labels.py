@@ -13,12 +13,18 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
-from crossarc.learning.tables import GROUPS, add_gradient
-from crossarc.models.hashing import half, hash_code, hash_start, pair_slot
-from crossarc.models.words import DISTANCES, READ_PLAN, READ_WEIGHTS, distance_class, word_halves
+from crossarc.kernels import READ_INT, kernel, subkernel
+from crossarc.learning.tables import GROUPS, TOUCHED, add_gradient
+from crossarc.models.slots import (
+    READ_CODES,
+    READ_PLAN,
+    READ_WEIGHTS,
+    direct_slots,
+    key_hashes,
+    word_halves,
+)
 
-__all__ = ["gather_labels", "log_softmax", "score_labels"]
+__all__ = ["ALIGNMENT", "gather_labels", "log_softmax", "score_labels"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -28,69 +34,56 @@ Halves = NDArray[np.uint32]
 _INT = types.int64
 _F2 = types.float64[:, ::1]
 _READ2 = types.Array(types.float64, 2, "C", readonly=True)
-_ALIGN = 3
-_BELOW = 1e-5
+_BOUNDS = types.Array(types.int64, 2, "C", readonly=True)
+_ARCS = (READ_CODES, READ_INT, READ_INT, READ_INT, READ_PLAN, _BOUNDS, _INT)
+#: Windows begin at multiples of 2**ALIGNMENT.
+ALIGNMENT = 3
+_LEAST_SLOPE = 1e-4
 
 
-@subkernel()
-def _keys(h: int, m: int) -> tuple[np.uint32, np.uint32]:
-    """Hashes of an arc's direction, and of direction and distance."""
-    side = 0 if h < m else 1
-    key = 2 + side * DISTANCES + distance_class(abs(h - m))
-    return half(hash_code(hash_start(-1), side)), half(hash_code(hash_start(-1), key))
+@subkernel(reorder=True)
+def _add_window(window: Singles, out: Floats) -> None:
+    for k in range(out.shape[0]):
+        out[k] += window[k]
 
 
-@subkernel()
-def _window(head: np.uint32, modifier: np.uint32, t: int, bits: int, part: int) -> int:
-    """Where the weights of template t's feature begin."""
-    return (t % GROUPS) * part + (np.int64(pair_slot(head, modifier, bits - _ALIGN)) << _ALIGN)
-
-
-@kernel(
-    types.void(
-        READ_INT, _INT, READ_INT, READ_INT, READ_INT, READ_PLAN, _INT, READ_WEIGHTS, _INT, _INT, _F2, _INT, _INT
-    ),
-    reorder=True,
-)
+@kernel(types.void(*_ARCS, READ_WEIGHTS, _F2, _INT, _INT))
 def score_labels(
     codes: Ints,
-    width: int,
     rows: Ints,
     heads: Ints,
     modifiers: Ints,
     plan: Ints,
-    with_distance: int,
-    weights: Singles,
+    bounds: Ints,
     bits: int,
-    part: int,
+    weights: Singles,
     out: Floats,
     begin: int,
     end: int,
 ) -> None:
-    """out[a, l]: the score of label l for arcs a in begin..end-1.
+    """out[a, l]: the score of label l for arcs a in begin..end-1, O(templates labels) each.
 
     Args:
-        rows: the row of the root of each arc's sentence.
-        bits: windows begin within the first 2**bits weights of each part.
-        part: the size of a part.
+        codes: (rows, atoms), see `Encoded`; `rows` has the row of the root for each arc.
+        plan, bounds: the templates, see `Plan`.
+        bits: windows begin in the first 2**bits weights of each part.
     """
-    labels = out.shape[1]
+    labels, part = out.shape[1], weights.shape[0] // GROUPS
     halves = np.empty((2, 2, plan.shape[0]), np.uint32)
+    slots = np.empty(2 * plan.shape[0], np.uint32)
+    keys = key_hashes()
     for a in range(begin, end):
         h, m = heads[a], modifiers[a]
-        word_halves(codes, width, rows[a] + h, plan, 0, 1, halves[0])
-        word_halves(codes, width, rows[a] + m, plan, 0, 1, halves[1])
-        head, modifier = halves[0, 0], halves[1, 1]
-        direction, distance = _keys(h, m)
-        result = out[a]
-        result[:] = 0.0
-        for t in range(plan.shape[0]):
-            for again in range(2 if t < with_distance else 1):
-                key = distance if again else direction
-                at = _window(head[t] ^ key, modifier[t], t, bits, part)
-                window = weights[at : at + labels]
-                for k in range(labels):
-                    result[k] += window[k]
+        word_halves(codes, rows[a] + h, plan, 0, plan.shape[0], halves[0])
+        word_halves(codes, rows[a] + m, plan, 0, plan.shape[0], halves[1])
+        out[a, :] = 0.0
+        for group in range(GROUPS):
+            count = direct_slots(
+                halves[0, 0], halves[1, 1], h, m, bounds[group], keys, bits - ALIGNMENT, slots
+            )
+            for k in range(count):
+                at = group * part + (np.int64(slots[k]) << ALIGNMENT)
+                _add_window(weights[at : at + labels], out[a])
 
 
 @kernel(types.float64(_F2, READ_INT))
@@ -111,52 +104,44 @@ def log_softmax(scores: Floats, gold: Ints) -> float:
     return loss
 
 
-@kernel(
-    types.int64(
-        READ_INT, _INT, READ_INT, READ_INT, READ_INT, READ_PLAN, _INT, _READ2, _INT, _INT, _INT,
-        types.float32[::1], types.int64[::1],
-    )
-)
+@kernel(types.int64(*_ARCS, _READ2, _INT, types.float32[::1], TOUCHED))
 def gather_labels(
     codes: Ints,
-    width: int,
     rows: Ints,
     heads: Ints,
     modifiers: Ints,
     plan: Ints,
-    with_distance: int,
-    slopes: Floats,
+    bounds: Ints,
     bits: int,
-    part: int,
+    slopes: Floats,
     group: int,
     gradient: Singles,
-    touched: Ints,
+    touched: Halves,
 ) -> int:
-    """The gradient in one part of the table, from those of label scores; counts its slots.
+    """The gradient in one part of the table, from the slopes of label scores.
 
-    Labels whose slope is below 1e-5 are left out. Other arguments as of `score_labels`.
+    Slopes below 1e-4 are left out. Returns how many slots are not zero; the first arguments are
+    those of `score_labels`.
     """
-    count = 0
+    known = 0
+    own = bounds[group]
     halves = np.empty((2, 2, plan.shape[0]), np.uint32)
+    slots = np.empty(2 * plan.shape[0], np.uint32)
     kept = np.empty(slopes.shape[1], np.int64)
+    keys = key_hashes()
     for a in range(heads.shape[0]):
         h, m = heads[a], modifiers[a]
         used = 0
         for k in range(slopes.shape[1]):
-            if abs(slopes[a, k]) >= _BELOW:
-                kept[used] = k
-                used += 1
+            kept[used] = k
+            used += abs(slopes[a, k]) >= _LEAST_SLOPE
         if used == 0:
             continue
-        word_halves(codes, width, rows[a] + h, plan, group, GROUPS, halves[0])
-        word_halves(codes, width, rows[a] + m, plan, group, GROUPS, halves[1])
-        head, modifier = halves[0, 0], halves[1, 1]
-        direction, distance = _keys(h, m)
-        for t in range(group, plan.shape[0], GROUPS):
-            for again in range(2 if t < with_distance else 1):
-                key = distance if again else direction
-                at = _window(head[t] ^ key, modifier[t], t, bits, part)
-                for i in range(used):
-                    k = kept[i]
-                    count = add_gradient(gradient, touched, count, at + k, slopes[a, k])
-    return count
+        word_halves(codes, rows[a] + h, plan, own[0], own[4], halves[0])
+        word_halves(codes, rows[a] + m, plan, own[0], own[4], halves[1])
+        count = direct_slots(halves[0, 0], halves[1, 1], h, m, own, keys, bits - ALIGNMENT, slots)
+        for k in range(count):
+            for i in range(used):
+                slot = np.uint32((slots[k] << ALIGNMENT) + kept[i])
+                known = add_gradient(gradient, touched, known, slot, slopes[a, kept[i]])
+    return known

@@ -1,96 +1,162 @@
-"""The linear arc-factored model: prototype."""
+"""The linear arc-factored model: sentences in, scores of arcs and probabilities of labels out.
+
+An arc's score is the sum of the weights of its features; a labelled arc's score adds log p(l | h, m),
+a softmax over the labels. Labels then leave the distribution over trees as it is, and its sums stay
+exact.
+"""
+
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
-from crossarc.learning.tables import GROUPS, WeightTable
-from crossarc.models import features as F
-from crossarc.models.encode import Encoder, Encoded
-from crossarc.models.arcs import score_arcs, gather_arcs
-from crossarc.models.labels import score_labels, gather_labels, log_softmax
+from numpy.typing import NDArray
+
+from crossarc.errors import ModelError
+from crossarc.models.encode import Encoded, Encoder
+from crossarc.models.features import arc_plan, label_plan
+from crossarc.models.labels import log_softmax
+from crossarc.models.packing import pack, unpack
+from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer
 from crossarc.models.vocabulary import Vocabulary
-from crossarc.parallel import over_ranges
+from crossarc.treebank import Sentence
+
+__all__ = ["LinearModel"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_FORMAT = 1
 
 
 class LinearModel:
-    def __init__(self, encoder, labels, arc_bits=21, label_bits=21, threads=None):
-        self.encoder, self.labels = encoder, labels
-        at, ats = encoder.atoms, encoder.attributes
-        a = F.compile_plan(F.ARC_PAIRS_DISTANCE + F.ARC_PAIRS, at, ats, len(F.ARC_PAIRS_DISTANCE))
-        b = F.compile_plan(F.ARC_BETWEEN, at, ats, 0)
-        w = F.compile_plan([f"{x} | {x}" for x in F.ARC_WORDS], at, ats, 0)
-        most = max(p.atoms.shape[2] for p in (a, b, w))
-        def widen(p):
-            out = np.full((p.count, 2, most), F.MISSING)
-            out[:, :, :p.atoms.shape[2]] = p.atoms
-            return out
-        self.plan = np.concatenate([widen(a), widen(b), widen(w)])
-        self.shape = np.cumsum([0, a.count, b.count, w.count]); self.shape[0] = a.with_distance
-        self.label_plan = F.compile_plan(F.LABEL_PAIRS_DISTANCE + F.LABEL_PAIRS, at, ats, len(F.LABEL_PAIRS_DISTANCE))
-        self.arc_bits = arc_bits - 2
-        self.arcs = WeightTable(1 << self.arc_bits)
-        self.label_bits = label_bits - 2
-        self.label_part = (1 << self.label_bits) + 8 * (-(-len(labels.strings) // 8))
-        self.label_table = WeightTable(self.label_part)
-        self.upos = at.index("upos")
-        self.threads = threads
+    """Scores of arcs and labels from hashed features of words, tags and morphology.
+
+    Attributes:
+        labels: the relations, in the order of label numbers.
+        arc_temperature, label_temperature: what scores are divided by.
+    """
+
+    def __init__(
+        self, encoder: Encoder, labels: Sequence[str], *, arc_bits: int, label_bits: int
+    ) -> None:
+        if not labels:
+            raise ModelError("a model needs at least one label: train on sentences with relations")
+        self.encoder = encoder
+        self.labels = tuple(labels)
+        self.arc_temperature = self.label_temperature = 1.0
+        self._bits = {"arc_bits": arc_bits, "label_bits": label_bits}
+        atoms, attributes = encoder.atoms, encoder.attributes
+        self.arcs = ArcScorer(arc_plan(atoms, attributes), bits=arc_bits, tag=atoms.index("upos"))
+        self.label_scorer = LabelScorer(
+            label_plan(atoms, attributes), bits=label_bits, labels=len(self.labels)
+        )
 
     @classmethod
-    def build(cls, sentences, **k):
-        return cls(Encoder.build(sentences, cutoff=k.pop("cutoff", 2)), Vocabulary.build(d for s in sentences for d in s.deprels), **k)
+    def build(
+        cls,
+        sentences: Sequence[Sentence],
+        *,
+        cutoff: int = 2,
+        arc_bits: int = 22,
+        label_bits: int = 22,
+    ) -> LinearModel:
+        """A model with the words and labels of a treebank, all weights 0.
 
-    def encode(self, sentences):
-        return self.encoder.encode(sentences, self.labels)
+        Args:
+            cutoff: how often a form, a lemma or FEATS must occur to count as known.
+            arc_bits, label_bits: the tables have two to this power weights.
+        """
+        labels = Vocabulary.build(
+            label
+            for one in sentences
+            for label, head in zip(one.deprels, one.heads.tolist(), strict=True)
+            if head >= 0
+        )
+        encoder = Encoder.build(sentences, cutoff=cutoff)
+        return cls(encoder, labels.strings, arc_bits=arc_bits, label_bits=label_bits)
 
-    def flat_scores(self, e):
-        sq = e.squares
-        out = np.zeros(int(sq[-1]))
-        codes = e.codes.reshape(-1)
-        def work(b, en):
-            score_arcs(codes, e.codes.shape[1], e.sizes, e.starts, sq, self.plan, self.shape, self.upos, self.arcs.weights, self.arc_bits, out, b, en)
-        over_ranges(work, (e.sizes ** 2 + 20).tolist(), self.threads)
-        return out
+    def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Encoded:
+        """Codes of all words; with `gold`, of their heads and labels too."""
+        return self.encoder.encode(sentences, Vocabulary(self.labels) if gold else None)
 
-    def arc_scores(self, e):
-        out = self.flat_scores(e)
-        return views(out, e)
+    def arc_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
+        """Scores [h, m] of each sentence, for `SpanningTrees` or `ProjectiveTrees`."""
+        flat = self.arcs.scores(encoded, threads)
+        if self.arc_temperature != 1.0:
+            flat /= self.arc_temperature
+        return encoded.split_arcs(flat)
 
-    def update(self, e, slopes, rule):
-        codes = e.codes.reshape(-1)
-        sq = e.squares
-        rule.advance()
-        t = self.arcs
-        def work(b, en):
-            for g in range(b, en):
-                t.counts[g] = gather_arcs(codes, e.codes.shape[1], e.sizes, e.starts, sq, self.plan, self.shape, self.upos, slopes, self.arc_bits, g, t.gradient, t.touched[g])
-                rule.step(g)
-        over_ranges(work, [1] * GROUPS, self.threads)
+    def label_log_probs(
+        self, encoded: Encoded, heads: Sequence[Ints], threads: int | None = None
+    ) -> list[Floats]:
+        """log p(l | h, m) of each word's head, one array (n, labels) a sentence."""
+        flat = np.concatenate([*heads, np.empty(0, np.int64)])
+        table = self._log_probs(Arcs.of_trees(encoded, flat), threads)
+        return np.split(table, np.cumsum(encoded.sizes)[:-1])
 
-    def arcs_of(self, e, heads):
-        rows = np.repeat(e.starts, e.sizes)
-        ends = np.cumsum(e.sizes)
-        mods = np.arange(ends[-1]) - np.repeat(ends - e.sizes, e.sizes) + 1
-        return rows, heads, mods
+    def labelled_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
+        """Scores [h, m, l] of each sentence: score of the arc plus log p(l | h, m)."""
+        result = []
+        for index, arcs in enumerate(self.arc_scores(encoded, threads)):
+            n = len(arcs) - 1
+            labelled = np.zeros((n + 1, n + 1, len(self.labels)))
+            logs = self._log_probs(Arcs.of_sentence(encoded, index), threads)
+            labelled[:, 1:] = arcs[:, 1:, None] + logs.reshape(n + 1, n, -1)
+            result.append(labelled)
+        return result
 
-    def label_scores(self, e, rows, heads, mods):
-        out = np.empty((len(heads), len(self.labels.strings)))
-        codes = e.codes.reshape(-1)
-        def work(b, en):
-            score_labels(codes, e.codes.shape[1], rows, heads, mods, self.label_plan.atoms, self.label_plan.with_distance, self.label_table.weights, self.label_bits, self.label_part, out, b, en)
-        n = len(heads)
-        cuts = np.linspace(0, n, 9).astype(int)
-        over_ranges(lambda b, en: work(cuts[b], cuts[en]), [1] * 8, self.threads)
-        return out
+    def _log_probs(self, arcs: Arcs, threads: int | None) -> Floats:
+        scores = self.label_scorer.scores(arcs, threads)
+        if self.label_temperature != 1.0:
+            scores /= self.label_temperature
+        log_softmax(scores, np.full(len(arcs), -1, np.int64))
+        return scores
 
-    def update_labels(self, e, rows, heads, mods, slopes, rule):
-        codes = e.codes.reshape(-1)
-        rule.advance()
-        t = self.label_table
-        def work(b, en):
-            for g in range(b, en):
-                t.counts[g] = gather_labels(codes, e.codes.shape[1], rows, heads, mods, self.label_plan.atoms, self.label_plan.with_distance, slopes, self.label_bits, self.label_part, g, t.gradient, t.touched[g])
-                rule.step(g)
-        over_ranges(work, [1] * GROUPS, self.threads)
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The weights, in 16 bits."""
+        arc_slots, arc_weights = pack(self.arcs.weights)
+        label_slots, label_weights = pack(self.label_scorer.weights)
+        return {
+            "arc_slots": arc_slots,
+            "arc_weights": arc_weights,
+            "label_slots": label_slots,
+            "label_weights": label_weights,
+        }
 
+    def metadata(self) -> dict[str, Any]:
+        """All else that `restore` needs, for JSON."""
+        return {
+            "format": _FORMAT,
+            "labels": self.labels,
+            **self._bits,
+            "arc_temperature": self.arc_temperature,
+            "label_temperature": self.label_temperature,
+            "encoder": self.encoder.metadata(),
+        }
 
-def views(out, e):
-    sq = e.squares.tolist()
-    return [out[a:b].reshape(n + 1, n + 1) for a, b, n in zip(sq, sq[1:], e.sizes.tolist())]
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> LinearModel:
+        """The model that was saved as `tensors` and `metadata`.
+
+        Raises:
+            ModelError: the model has another format, or its parts do not fit each other.
+        """
+        if metadata.get("format") != _FORMAT:
+            raise ModelError(
+                f"the model has format {metadata.get('format')}, not {_FORMAT}: "
+                "train it again, or use the version of crossarc that made it"
+            )
+        model = cls(
+            Encoder.restore(metadata["encoder"]),
+            metadata["labels"],
+            arc_bits=metadata["arc_bits"],
+            label_bits=metadata["label_bits"],
+        )
+        model.arc_temperature = metadata["arc_temperature"]
+        model.label_temperature = metadata["label_temperature"]
+        for scorer, name in ((model.arcs, "arc"), (model.label_scorer, "label")):
+            size = len(scorer.weights)
+            scorer.weights = unpack(tensors[f"{name}_slots"], tensors[f"{name}_weights"], size)
+        return model
