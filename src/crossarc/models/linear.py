@@ -1,0 +1,162 @@
+"""The linear arc-factored model: sentences in, scores of arcs and probabilities of labels out.
+
+An arc's score is the sum of the weights of its features; a labelled arc's score adds log p(l | h, m),
+a softmax over the labels. Labels then leave the distribution over trees as it is, and its sums stay
+exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.errors import ModelError
+from crossarc.models.encode import Encoded, Encoder
+from crossarc.models.features import arc_plan, label_plan
+from crossarc.models.labels import log_softmax
+from crossarc.models.packing import pack, unpack
+from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer
+from crossarc.models.vocabulary import Vocabulary
+from crossarc.treebank import Sentence
+
+__all__ = ["LinearModel"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_FORMAT = 1
+
+
+class LinearModel:
+    """Scores of arcs and labels from hashed features of words, tags and morphology.
+
+    Attributes:
+        labels: the relations, in the order of label numbers.
+        arc_temperature, label_temperature: what scores are divided by.
+    """
+
+    def __init__(
+        self, encoder: Encoder, labels: Sequence[str], *, arc_bits: int, label_bits: int
+    ) -> None:
+        if not labels:
+            raise ModelError("a model needs at least one label: train on sentences with relations")
+        self.encoder = encoder
+        self.labels = tuple(labels)
+        self.arc_temperature = self.label_temperature = 1.0
+        self._bits = {"arc_bits": arc_bits, "label_bits": label_bits}
+        atoms, attributes = encoder.atoms, encoder.attributes
+        self.arcs = ArcScorer(arc_plan(atoms, attributes), bits=arc_bits, tag=atoms.index("upos"))
+        self.label_scorer = LabelScorer(
+            label_plan(atoms, attributes), bits=label_bits, labels=len(self.labels)
+        )
+
+    @classmethod
+    def build(
+        cls,
+        sentences: Sequence[Sentence],
+        *,
+        cutoff: int = 2,
+        arc_bits: int = 22,
+        label_bits: int = 22,
+    ) -> LinearModel:
+        """A model with the words and labels of a treebank, all weights 0.
+
+        Args:
+            cutoff: how often a form, a lemma or FEATS must occur to count as known.
+            arc_bits, label_bits: the tables have two to this power weights.
+        """
+        labels = Vocabulary.build(
+            label
+            for one in sentences
+            for label, head in zip(one.deprels, one.heads.tolist(), strict=True)
+            if head >= 0
+        )
+        encoder = Encoder.build(sentences, cutoff=cutoff)
+        return cls(encoder, labels.strings, arc_bits=arc_bits, label_bits=label_bits)
+
+    def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Encoded:
+        """Codes of all words; with `gold`, of their heads and labels too."""
+        return self.encoder.encode(sentences, Vocabulary(self.labels) if gold else None)
+
+    def arc_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
+        """Scores [h, m] of each sentence, for `SpanningTrees` or `ProjectiveTrees`."""
+        flat = self.arcs.scores(encoded, threads)
+        if self.arc_temperature != 1.0:
+            flat /= self.arc_temperature
+        return encoded.split_arcs(flat)
+
+    def label_log_probs(
+        self, encoded: Encoded, heads: Sequence[Ints], threads: int | None = None
+    ) -> list[Floats]:
+        """log p(l | h, m) of each word's head, one array (n, labels) a sentence."""
+        flat = np.concatenate([*heads, np.empty(0, np.int64)])
+        table = self._log_probs(Arcs.of_trees(encoded, flat), threads)
+        return np.split(table, np.cumsum(encoded.sizes)[:-1])
+
+    def labelled_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
+        """Scores [h, m, l] of each sentence: score of the arc plus log p(l | h, m)."""
+        result = []
+        for index, arcs in enumerate(self.arc_scores(encoded, threads)):
+            n = len(arcs) - 1
+            labelled = np.zeros((n + 1, n + 1, len(self.labels)))
+            logs = self._log_probs(Arcs.of_sentence(encoded, index), threads)
+            labelled[:, 1:] = arcs[:, 1:, None] + logs.reshape(n + 1, n, -1)
+            result.append(labelled)
+        return result
+
+    def _log_probs(self, arcs: Arcs, threads: int | None) -> Floats:
+        scores = self.label_scorer.scores(arcs, threads)
+        if self.label_temperature != 1.0:
+            scores /= self.label_temperature
+        log_softmax(scores, np.full(len(arcs), -1, np.int64))
+        return scores
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The weights, in 16 bits."""
+        arc_slots, arc_weights = pack(self.arcs.weights)
+        label_slots, label_weights = pack(self.label_scorer.weights)
+        return {
+            "arc_slots": arc_slots,
+            "arc_weights": arc_weights,
+            "label_slots": label_slots,
+            "label_weights": label_weights,
+        }
+
+    def metadata(self) -> dict[str, Any]:
+        """All else that `restore` needs, for JSON."""
+        return {
+            "format": _FORMAT,
+            "labels": self.labels,
+            **self._bits,
+            "arc_temperature": self.arc_temperature,
+            "label_temperature": self.label_temperature,
+            "encoder": self.encoder.metadata(),
+        }
+
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> LinearModel:
+        """The model that was saved as `tensors` and `metadata`.
+
+        Raises:
+            ModelError: the model has another format, or its parts do not fit each other.
+        """
+        if metadata.get("format") != _FORMAT:
+            raise ModelError(
+                f"the model has format {metadata.get('format')}, not {_FORMAT}: "
+                "train it again, or use the version of crossarc that made it"
+            )
+        model = cls(
+            Encoder.restore(metadata["encoder"]),
+            metadata["labels"],
+            arc_bits=metadata["arc_bits"],
+            label_bits=metadata["label_bits"],
+        )
+        model.arc_temperature = metadata["arc_temperature"]
+        model.label_temperature = metadata["label_temperature"]
+        for scorer, name in ((model.arcs, "arc"), (model.label_scorer, "label")):
+            size = len(scorer.weights)
+            scorer.weights = unpack(tensors[f"{name}_slots"], tensors[f"{name}_weights"], size)
+        return model
