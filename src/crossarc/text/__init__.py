@@ -1,0 +1,8 @@
+"""Raw text to words: a tokeniser and sentence splitter that learns from a treebank."""
+
+from __future__ import annotations
+
+from crossarc.text.running import raw_text
+from crossarc.text.tokenizer import Tokenizer
+
+__all__ = ["Tokenizer", "raw_text"]
