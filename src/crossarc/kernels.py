@@ -29,6 +29,8 @@ READ_FLOAT = types.Array(types.float64, 1, "C", readonly=True)
 
 KERNEL_MODULES = (
     "crossarc.trees.measures",
+    "crossarc.text.linear",
+    "crossarc.text.decisions",
     "crossarc.inference.packing",
     "crossarc.inference.spanning.argmax",
     "crossarc.inference.spanning.second_best",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from crossarc.text.reading import read_text, rebuild_text
 from crossarc.text.running import raw_text
 from crossarc.text.tokenizer import Tokenizer
 
-__all__ = ["Tokenizer", "raw_text"]
+__all__ = ["Tokenizer", "raw_text", "read_text", "rebuild_text"]

@@ -13,19 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BREAK",
     "CLASSES",
     "CLOSE",
     "DIGIT",
     "HAN",
-    "HIRAGANA",
     "JOINER",
     "KATAKANA",
-    "BREAK",
     "MARK",
+    "NUMBER",
     "OPEN",
     "OUTSIDE",
     "REGIONAL",
     "SPACE",
+    "SYMBOL",
+    "UPPER",
     "Characters",
     "characters",
     "is_space",

@@ -253,7 +253,18 @@ def find_sentences(
                 first, state = t, 0
 
 
-@kernel(types.int64(_READ_HASHES, _READ_HASHES, _READ_HASHES, READ_INT, READ_INT, types.boolean[::1], types.boolean[::1], _ROWS))
+@kernel(
+    types.int64(
+        _READ_HASHES,
+        _READ_HASHES,
+        _READ_HASHES,
+        READ_INT,
+        READ_INT,
+        types.boolean[::1],
+        types.boolean[::1],
+        _ROWS,
+    )
+)
 def end_rows(
     forms: Array,
     shapes: Array,

@@ -2,8 +2,8 @@
 
 MISC says what follows a token: nothing at all for one space, `SpaceAfter=No` for no space, else
 `SpacesAfter=` with the white space itself, as UDPipe writes it: `\\s` space, `\\t` tab, `\\n` and
-`\\r` line breaks, `\\p` and `\\\\` for `|` and `\\`. Other white space is written `\\uXXXX`. Space before
-the first token is in its `SpacesBefore=`.
+`\\r` line breaks. Other white space is written `\\uXXXX`. Space before the first token of the text is
+in its `SpacesBefore=`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from crossarc.treebank import Sentence
 from crossarc.treebank.columns import COLUMNS, FORM
 
-__all__ = ["escape_spaces", "build_sentence", "unescape_spaces"]
+__all__ = ["build_sentence", "escape_spaces", "following", "unescape_spaces"]
 
 _ESCAPES = {" ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _UNESCAPES = {"s": " ", "t": "\t", "n": "\n", "r": "\r"}

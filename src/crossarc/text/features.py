@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.kernels import subkernel
-from crossarc.text.characters import DIGIT, BREAK, OUTSIDE
+from crossarc.text.characters import BREAK, DIGIT, MARK, NUMBER, OPEN, OUTSIDE
 
 __all__ = [
     "BOUNDARY_FEATURES",
@@ -32,7 +32,7 @@ __all__ = [
 Array = NDArray[Any]
 
 REACH = 24
-BOUNDARY_FEATURES = 26
+BOUNDARY_FEATURES = 28
 END_FEATURES = 24
 SPLIT_FEATURES = 9
 
@@ -60,9 +60,7 @@ def _kind(kinds: Array, i: int) -> int:
 
 
 @subkernel()
-def boundary_features(
-    folded: Array, kinds: Array, i: int, start: int, row: Array
-) -> None:
+def boundary_features(folded: Array, kinds: Array, i: int, start: int, row: Array) -> None:
     """Whether a token that began at `start` ends after character i; fills `row`."""
     left1, left2, left3 = _code(folded, i), _code(folded, i - 1), _code(folded, i - 2)
     right1, right2, right3 = (_code(folded, i + 1), _code(folded, i + 2), _code(folded, i + 3))
@@ -86,8 +84,20 @@ def boundary_features(
     row[10] = mix(mix(mix(mix(row[10], left2), left1), right1), right2)
     row[11] = mix(row[11], near)
     row[12] = mix(row[12], wide)
+    row[13] = mix(row[13], _coarse(kind1) * 64 + _coarse(next1) * 8 + _coarse(next2))
+    row[14] = mix(mix(row[14], right1), _coarse(kind1) * 8 + _coarse(next2))
     _token_so_far(folded, kinds, i, start, right1, pair, row)
     _surroundings(folded, kinds, i, pair, row)
+
+
+@subkernel()
+def _coarse(kind: int) -> int:
+    """Spaces, letters and digits, marks, joiners, or punctuation and symbols: 0 to 4."""
+    if kind <= BREAK:
+        return 0
+    if kind <= NUMBER:
+        return 1
+    return 4 if kind >= OPEN else 2 if kind == MARK else 3
 
 
 @subkernel()
@@ -100,8 +110,8 @@ def _token_so_far(
     pair: int,
     row: Array,
 ) -> None:
-    """Features 13 to 17: the token up to here, its shape and its length."""
-    form, shape = row[13], row[15]
+    """Features 15 to 19: the token up to here, its shape and its length."""
+    form, shape = row[15], row[17]
     before = -1
     length = i + 1 - start
     for j in range(max(start, i + 1 - REACH), i + 1):
@@ -111,25 +121,23 @@ def _token_so_far(
             # Letters and digits are runs; of marks, the character itself counts.
             shape = mix(shape, kind if kind <= DIGIT else folded[j] + 64)
             before = kind
-    row[13] = mix(form, right1)
-    row[14] = mix(form, 14)
-    row[15] = mix(shape, right1)
-    row[16] = mix(mix(row[16], min(length, 5)), pair)
-    row[17] = mix(mix(mix(shape, min(length, 3)), right1), 17)
+    row[15] = mix(form, right1)
+    row[16] = mix(form, 16)
+    row[17] = mix(shape, right1)
+    row[18] = mix(mix(row[18], min(length, 5)), pair)
+    row[19] = mix(mix(mix(shape, min(length, 3)), right1), 19)
 
 
 @subkernel()
-def _surroundings(
-    folded: Array, kinds: Array, i: int, pair: int, row: Array
-) -> None:
-    """Features 18 to 25: what stands between the spaces around, left, right and together."""
+def _surroundings(folded: Array, kinds: Array, i: int, pair: int, row: Array) -> None:
+    """Features 20 to 27: what stands between the spaces around, left, right and together."""
     begin = i
     while begin > 0 and i - begin < REACH and kinds[begin - 1] > BREAK:
         begin -= 1
     end = i + 1
     while end < len(folded) and end - i < REACH and kinds[end] > BREAK:
         end += 1
-    form, shape = row[18], row[19]
+    form, shape = row[20], row[21]
     left_shape = shape
     left_form = form
     before = -1
@@ -147,17 +155,17 @@ def _surroundings(
         if kind != before:
             shape = mix(shape, kind if kind <= DIGIT else code + 64)
             before = kind
-    right_form = row[20]
+    right_form = row[22]
     for j in range(i + 1, end):
         right_form = mix(right_form, folded[j])
-    row[18] = mix(form, i - begin)
-    row[19] = mix(shape, i - begin if end - begin < 6 else -1)
-    row[20] = right_form
-    row[21] = mix(left_form, 21)
-    row[22] = mix(mix(row[22], address), pair)
-    row[23] = mix(left_shape, right_form)
-    row[24] = mix(mix(left_form, right_form), 24)
-    row[25] = mix(mix(shape, left_shape), 25)
+    row[20] = mix(form, i - begin)
+    row[21] = mix(shape, i - begin if end - begin < 6 else -1)
+    row[22] = right_form
+    row[23] = mix(left_form, 23)
+    row[24] = mix(mix(row[24], address), pair)
+    row[25] = mix(left_shape, right_form)
+    row[26] = mix(mix(left_form, right_form), 26)
+    row[27] = mix(mix(shape, left_shape), 27)
 
 
 @subkernel()

@@ -41,10 +41,10 @@ Hashes = NDArray[np.uint64]
 
 _RARE = 1e-3  # a pair that parts less often than this never does
 _SEEN = 10  # how often a pair must occur to be sure of it
-_EPOCHS = 12
-_BOUNDARY_BITS = 15, 18
-_END_BITS = 15, 17
-_SPLIT_BITS = 12, 14
+_EPOCHS = 8
+_BOUNDARY_BITS = 14, 18
+_END_BITS = 14, 16
+_SPLIT_BITS = 10, 12
 
 
 class Learned(NamedTuple):
@@ -67,9 +67,7 @@ class Described(NamedTuple):
     marks: NDArray[np.int64]
 
 
-def describe(
-    chars: Characters, starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> Described:
+def describe(chars: Characters, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Described:
     """Hashes of tokens; O(characters)."""
     n = len(starts)
     forms, shapes, lasts = (np.empty(n, np.uint64) for _ in range(3))
@@ -112,8 +110,9 @@ def _pair_table(chars: Characters, text: RunningText) -> Table:
     pair = (kinds[:-1] * CLASSES + kinds[1:])[touching]
     total = np.bincount(pair, minlength=CLASSES * CLASSES)
     parted = np.bincount(pair[parts[:-1][touching]], minlength=CLASSES * CLASSES)
-    table[total > 0] = ASK
-    table[(total >= _SEEN) & (parted < _RARE * total)] = JOINED
+    # Punctuation that was never parted from a class may yet be: `3.5`, but `3.`
+    sure = (total >= _SEEN) & (parted < _RARE * total) & (table == JOINED)
+    table[(total > 0) & ~sure] = ASK
     table[(total >= _SEEN) & (parted == total)] = PARTED
     return table
 
@@ -132,9 +131,9 @@ def _gap_table(chars: Characters, text: RunningText) -> Table:
 
 
 def _bits(rows: Hashes, limits: tuple[int, int]) -> int:
-    """Slots for about twice as many features as there are distinct rows, within limits."""
+    """The size of a table: a slot or two for each row that is learned from, within limits."""
     least, most = limits
-    return min(most, max(least, int(len(rows)).bit_length() + 1))
+    return min(most, max(least, len(rows).bit_length()))
 
 
 def _boundary_weights(

@@ -53,9 +53,7 @@ def decide(weights: Weights, rows: Rows) -> NDArray[np.bool_]:
     return yes
 
 
-def train(
-    rows: Rows, labels: NDArray[np.bool_], *, bits: int, epochs: int, seed: int
-) -> Weights:
+def train(rows: Rows, labels: NDArray[np.bool_], *, bits: int, epochs: int, seed: int) -> Weights:
     """Weights by stochastic gradients with a step size for each weight (AdaGrad).
 
     Duchi, Hazan & Singer (2011). O(epochs x rows x features); the same for the same seed.

@@ -86,8 +86,7 @@ def running_text(sentences: Iterable[Sentence]) -> RunningText:
 
 def _starts_paragraph(sentence: Sentence) -> bool:
     return any(
-        line[1:].split("=")[0].split()[:1] in (["newpar"], ["newdoc"])
-        for line in sentence.comments
+        line[1:].split("=")[0].split()[:1] in (["newpar"], ["newdoc"]) for line in sentence.comments
     )
 
 

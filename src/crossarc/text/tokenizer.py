@@ -29,9 +29,9 @@ _TENSORS = {"pairs": np.uint8, "gaps": np.uint8} | dict.fromkeys(
 class Tokenizer:
     """Splits text into sentences and words as a treebank does.
 
-        tokenizer = Tokenizer.learn(read_conllu("train.conllu"))
-        for sentence in tokenizer.tokenize("Some text. More of it."):
-            print(sentence.forms)
+    tokenizer = Tokenizer.learn(read_conllu("train.conllu"))
+    for sentence in tokenizer.tokenize("Some text. More of it."):
+        print(sentence.forms)
     """
 
     def __init__(self, learned: Learned) -> None:
@@ -73,9 +73,7 @@ class Tokenizer:
         return {"multiword": self._learned.splitter.metadata()}
 
     @classmethod
-    def restore(
-        cls, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
-    ) -> Tokenizer:
+    def restore(cls, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Tokenizer:
         """The tokeniser that gave these arrays and metadata.
 
         Raises:
