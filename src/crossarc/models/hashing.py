@@ -49,7 +49,7 @@ def half(x: np.uint64) -> np.uint32:
 @subkernel()
 def slot(x: np.uint64, bits: int) -> int:
     """The slot of a hash in a table of 2**bits, bits from 1 to 63."""
-    return np.int64(x >> (_64 - np.uint64(bits)))
+    return int(x >> (_64 - np.uint64(bits)))
 
 
 @subkernel()
