@@ -31,6 +31,7 @@ __all__ = [
     "Characters",
     "characters",
     "is_space",
+    "lower_case",
 ]
 
 Codes = NDArray[np.int32]
@@ -132,6 +133,17 @@ def is_space(character: str) -> bool:
     return character.isspace() or character in _ZERO_WIDTH
 
 
+def lower_case(text: str) -> str:
+    """Lower case that keeps the number of characters."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(map(_lower, text))
+
+
+def _lower(character: str) -> str:
+    lower = character.lower()
+    return lower if len(lower) == 1 else character
+
+
 def _classify(character: str) -> int:
     if is_space(character):
         # Only a plain space may stand inside a token, as in `10 000`.
@@ -154,5 +166,4 @@ def _fold(character: str) -> int:
         return ord(" ")
     if unicodedata.category(character) == "Nd":
         return ord("0")
-    lower = character.lower()
-    return ord(lower if len(lower) == 1 else character)
+    return ord(_lower(character))

@@ -12,6 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from crossarc.text.characters import lower_case
+
 __all__ = ["ASKED", "SPLIT", "WHOLE", "Splitter"]
 
 Rule = tuple[int, tuple[str, ...]]  # characters to cut, and what to write
@@ -45,8 +47,8 @@ class Splitter:
         """From pairs of a form and the words that it stands for, none if it is a word itself."""
         seen: defaultdict[str, Counter[Rule]] = defaultdict(Counter)
         for form, words in tokens:
-            lower = _lower(form)
-            seen[lower][_rule(lower, tuple(map(_lower, words))) if words else _KEEP] += 1
+            lower = lower_case(form)
+            seen[lower][_rule(lower, tuple(map(lower_case, words))) if words else _KEEP] += 1
         if all(set(rules) == {_KEEP} for rules in seen.values()):
             return cls({}, {}, ())
         best = {form: _best(rules) for form, rules in seen.items()}
@@ -72,7 +74,7 @@ class Splitter:
         return known
 
     def _decide(self, form: str) -> tuple[int, tuple[str, ...]]:
-        lower = _lower(form)
+        lower = lower_case(form)
         rule = self._find(lower)
         if rule == _KEEP:
             return WHOLE, ()
@@ -109,17 +111,6 @@ class Splitter:
             {end: rules[k] for end, k in metadata["suffixes"].items()},
             metadata["asked"],
         )
-
-
-def _lower(text: str) -> str:
-    """Lower case that keeps the number of characters."""
-    lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(map(_lower_one, text))
-
-
-def _lower_one(character: str) -> str:
-    lower = character.lower()
-    return lower if len(lower) == 1 else character
 
 
 def _best(rules: Counter[Rule]) -> Rule:

@@ -20,15 +20,10 @@ class Tag(NamedTuple):
     feats: str
 
     def parts(self) -> list[tuple[str, str]]:
-        """What this tag shares with others, by name, and the tag as a whole."""
+        """What this tag shares with others."""
         features = [] if self.feats == "_" else self.feats.split("|")
-        return [
-            ("upos", self.upos),
-            *([("xpos", self.xpos)] if self.xpos != "_" else []),
-            *(("feature", f"{self.upos} {feature}") for feature in features),
-            ("feats", self.feats),
-            ("tag", "\t".join(self)),
-        ]
+        xpos = [] if self.xpos == "_" else [("xpos", self.xpos)]
+        return [("upos", self.upos), *xpos, *(("feature", feature) for feature in features)]
 
 
 class Classes:

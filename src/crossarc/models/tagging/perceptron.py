@@ -125,6 +125,7 @@ def tag_words(
         types.int64,
         types.int32[::1],
         types.float64[::1],
+        types.boolean[::1],
         types.int64,
         types.int64,
         READ_INT,
@@ -142,6 +143,7 @@ def train_epoch(
     part_count: int,
     weights: Array,
     sums: Array,
+    kept: Array,
     bits: int,
     step: int,
     gold: Array,
@@ -177,7 +179,9 @@ def train_epoch(
                     p = parts[j]
                     if change[p] != 0:
                         for k in range(_FEATURES):
-                            weights[slots[k] + p] += change[p]
-                            sums[slots[k] + p] += step * change[p]
+                            place = slots[k] + p
+                            if kept[place]:
+                                weights[place] += change[p]
+                                sums[place] += step * change[p]
                         change[p] = 0
     return step

@@ -18,7 +18,13 @@ from crossarc.models.hashing import hash_code, hash_start
 from crossarc.text.characters import DIGIT, OUTSIDE, characters
 
 __all__ = [
+    "AFFIX",
+    "EXACT",
+    "FOLDED",
     "HISTORY_FEATURES",
+    "PREFIX",
+    "SHAPE",
+    "SUFFIX",
     "WORD_FEATURES",
     "Words",
     "encode_words",
@@ -28,10 +34,13 @@ __all__ = [
 
 Array = NDArray[Any]
 
-WORD_FEATURES = 32
+WORD_FEATURES = 31
 HISTORY_FEATURES = 8
-_ATOMS = 14
-_FOLDED, _EXACT, _SHAPE, _SUFFIX, _PREFIX = 0, 1, 2, 2, 7  # suffixes 3-7, prefixes 8-11
+# Atoms: the form without and with case, its shape, suffixes and prefixes of one to six characters.
+FOLDED, EXACT, SHAPE = 0, 1, 2
+SUFFIX, PREFIX = 2, 8
+_ATOMS = 15
+AFFIX = 6
 _LONGEST = 32
 
 _READ_CODES = types.Array(types.int32, 1, "C", readonly=True)
@@ -69,7 +78,7 @@ def mixed(template: int, first: np.uint64, second: np.uint64) -> np.uint64:
 
 @kernel(types.void(_READ_CODES, _READ_CODES, _READ_KINDS, READ_INT, types.uint64[:, ::1]))
 def _atoms(codes: Array, folded: Array, kinds: Array, ends: Array, atoms: Array) -> None:
-    """Of each word: its form with and without case, shape, suffixes to 5 and prefixes to 4."""
+    """The atoms of each word; an affix longer than the word is the word."""
     start = 0
     for w in range(len(ends)):
         end = ends[w]
@@ -79,24 +88,22 @@ def _atoms(codes: Array, folded: Array, kinds: Array, ends: Array, atoms: Array)
         for j in range(start, min(end, start + _LONGEST)):
             form = hash_code(form, folded[j])
             exact = hash_code(exact, codes[j])
-            if j - start < 4:
-                row[_PREFIX + 1 + j - start] = form
+            if j - start < AFFIX:
+                row[PREFIX + 1 + j - start] = form
             kind = np.int64(kinds[j])
             run = run + 1 if kind == before else 0
             before = kind
             # Runs count up to two; a mark stands for itself.
             if run < 2:
                 shape = hash_code(shape, kind if kind <= DIGIT else codes[j] + 64)
-        row[_FOLDED], row[_EXACT], row[_SHAPE] = form, exact, shape
-        for k in range(end - start, 4):
-            row[_PREFIX + 1 + k] = form
+        row[FOLDED], row[EXACT], row[SHAPE] = form, exact, shape
+        for k in range(end - start, AFFIX):
+            row[PREFIX + 1 + k] = form
         suffix = hash_start(4)
-        for k in range(1, 6):
+        for k in range(1, AFFIX + 1):
             if k <= end - start:
                 suffix = hash_code(suffix, folded[end - k])
-            row[_SUFFIX + k] = suffix
-        row[12] = hash_code(suffix, folded[end - 6]) if end - start >= 6 else suffix
-        row[13] = np.uint64(0)
+            row[SUFFIX + k] = suffix
         start = end
 
 
@@ -112,30 +119,24 @@ def _features(firsts: Array, atoms: Array, hashes: Array) -> None:
             right = atoms[w + 1] if w + 1 < firsts[s + 1] else outside
             right2 = atoms[w + 2] if w + 2 < firsts[s + 1] else outside
             row = hashes[w]
-            row[0] = hash_start(10)
-            for k in range(12):
-                row[1 + k] = hash_code(hash_start(11 + k), here[k])
-            row[13] = mixed(30, here[_SHAPE], np.uint64(w == firsts[s]))
-            row[14] = hash_code(hash_start(31), left[_FOLDED])
-            row[15] = hash_code(hash_start(32), right[_FOLDED])
-            row[16] = hash_code(hash_start(33), left2[_FOLDED])
-            row[17] = hash_code(hash_start(34), right2[_FOLDED])
-            row[18] = mixed(35, left[_FOLDED], here[_FOLDED])
-            row[19] = mixed(36, here[_FOLDED], right[_FOLDED])
-            row[20] = mixed(37, left[_FOLDED], right[_FOLDED])
-            row[21] = hash_code(hash_start(38), left[_SUFFIX + 3])
-            row[22] = hash_code(hash_start(39), right[_SUFFIX + 3])
-            row[23] = mixed(40, here[_SUFFIX + 2], right[_SUFFIX + 2])
-            row[24] = hash_code(mixed(41, left[_SHAPE], here[_SHAPE]), right[_SHAPE])
-            row[25] = mixed(42, here[_SUFFIX + 3], here[_SHAPE])
-            row[26] = mixed(43, right[_FOLDED], right2[_FOLDED])
-            row[27] = mixed(44, left2[_FOLDED], left[_FOLDED])
-            row[28] = mixed(45, here[_SUFFIX + 3], here[_PREFIX + 2])
-            row[29] = hash_code(
-                mixed(46, left[_SUFFIX + 2], here[_SUFFIX + 2]), right[_SUFFIX + 2]
-            )
-            row[30] = mixed(47, left[_SUFFIX + 3], here[_SUFFIX + 3])
-            row[31] = mixed(48, here[_SUFFIX + 3], right[_SUFFIX + 3])
+            for k in range(_ATOMS):
+                row[k] = hash_code(hash_start(10 + k), here[k])
+            row[15] = hash_start(30)
+            row[16] = mixed(31, here[SHAPE], np.uint64(w == firsts[s]))
+            row[17] = hash_code(hash_start(32), left[FOLDED])
+            row[18] = hash_code(hash_start(33), right[FOLDED])
+            row[19] = hash_code(hash_start(34), left2[FOLDED])
+            row[20] = hash_code(hash_start(35), right2[FOLDED])
+            row[21] = mixed(36, left[FOLDED], here[FOLDED])
+            row[22] = mixed(37, here[FOLDED], right[FOLDED])
+            row[23] = mixed(38, left[FOLDED], right[FOLDED])
+            row[24] = mixed(41, here[SUFFIX + 2], right[SUFFIX + 2])
+            row[25] = mixed(42, here[SUFFIX + 3], here[SHAPE])
+            row[26] = mixed(43, here[SUFFIX + 3], here[PREFIX + 2])
+            row[27] = mixed(44, left[SUFFIX + 3], here[SUFFIX + 3])
+            row[28] = mixed(45, here[SUFFIX + 3], right[SUFFIX + 3])
+            row[29] = hash_code(hash_start(46), left[PREFIX + 5])
+            row[30] = hash_code(hash_start(47), right[PREFIX + 5])
 
 
 @subkernel()
@@ -149,9 +150,9 @@ def history_features(
         coarse: the coarse tags of the three words before, as one number.
     """
     here = atoms[w]
-    folded, suffix = here[_FOLDED], here[_SUFFIX + 3]
-    after = atoms[w + 1][_FOLDED] if w + 1 < end else np.uint64(0)
-    after_suffix = atoms[w + 1][_SUFFIX + 2] if w + 1 < end else np.uint64(0)
+    folded, suffix = here[FOLDED], here[SUFFIX + 3]
+    after = atoms[w + 1][FOLDED] if w + 1 < end else np.uint64(0)
+    after_suffix = atoms[w + 1][SUFFIX + 2] if w + 1 < end else np.uint64(0)
     before, before2 = np.uint64(tag + 1), np.uint64(tag2 + 1)
     row[0] = hash_code(hash_start(60), before)
     row[1] = mixed(61, before, before2)
@@ -160,4 +161,4 @@ def history_features(
     row[4] = hash_code(hash_start(64), np.uint64(coarse))
     row[5] = mixed(65, before, after)
     row[6] = mixed(66, before2, folded)
-    row[7] = hash_code(mixed(67, before, here[_SUFFIX + 2]), after_suffix)
+    row[7] = hash_code(mixed(67, before, here[SUFFIX + 2]), after_suffix)
