@@ -35,6 +35,9 @@ KERNEL_MODULES = (
     "crossarc.inference.spanning.argmax",
     "crossarc.inference.spanning.second_best",
     "crossarc.inference.spanning.matrix_tree",
+    "crossarc.models.tagging.words",
+    "crossarc.models.tagging.perceptron",
+    "crossarc.models.tagging.lemma_kernels",
 )
 
 

@@ -44,6 +44,11 @@ class Classes:
         upos = {name: k for k, name in enumerate(dict.fromkeys(tag.upos for tag in self.tags))}
         self.coarse: NDArray[np.int64] = np.array([upos[tag.upos] for tag in self.tags], np.int64)
 
+        #: the columns that some tag fills
+        self.filled = tuple(
+            name for name in Tag._fields if any(getattr(tag, name) != "_" for tag in self.tags)
+        )
+
     @classmethod
     def of(cls, tags: Iterable[Tag]) -> Classes:
         """The classes of the tags of a treebank."""

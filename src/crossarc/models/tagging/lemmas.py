@@ -38,7 +38,7 @@ class Lemmatizer:
 
     Args:
         uses: pairs of a UPOS tag and a rule that occurs with it; a rule is tried only there.
-        exceptions: lemmas that the rules get wrong, by form in lower case and UPOS.
+        exceptions: lemmas that the rules get wrong, by form in lower case and UPOS or tag.
     """
 
     def __init__(
@@ -109,19 +109,25 @@ class Lemmatizer:
     def _wrong(
         self, best: Mapping[Pair, str], counts: Mapping[Pair, int]
     ) -> dict[tuple[str, str], str]:
-        """The lemmas of known words that the rules get wrong; the most frequent of each."""
-        pairs = list(best)
-        votes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        wrong: set[tuple[str, str]] = set()
-        for pair, lemma in zip(pairs, self._chosen(pairs), strict=True):
-            key = self._key(pair)
-            votes[key][best[pair]] += counts[pair]
-            if lemma != best[pair]:
-                wrong.add(key)
-        return {key: min(votes[key], key=lambda x: (-votes[key][x], x)) for key in sorted(wrong)}
+        """The lemmas of known words that the rules get wrong.
 
-    def _key(self, pair: Pair) -> tuple[str, str]:
-        return lower_case(pair[0]), self._classes.tags[pair[1]].upos
+        By UPOS where a form has one lemma with it, so that other tags profit; else by tag.
+        """
+        votes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        for pair, lemma in best.items():
+            votes[self._keys(pair)[1]][lemma] += counts[pair]
+        wrong: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        for (pair, lemma), found in zip(best.items(), self._chosen(list(best)), strict=True):
+            if lemma != found:
+                by_tag, by_upos = self._keys(pair)
+                key = by_upos if len(votes[by_upos]) == 1 else by_tag
+                wrong[key][lemma] += counts[pair]
+        return {key: min(wrong[key], key=lambda x: (-wrong[key][x], x)) for key in sorted(wrong)}
+
+    def _keys(self, pair: Pair) -> tuple[tuple[str, str], tuple[str, str]]:
+        """Where a word's exception may be: under its tag, or under its UPOS."""
+        form, tag = lower_case(pair[0]), pair[1]
+        return (form, str(tag)), (form, self._classes.tags[tag].upos)
 
     def lemmas(self, forms: Sequence[str], tags: Sequence[int]) -> list[str]:
         """The lemmas of words; each distinct form and tag is worked out once."""
@@ -132,7 +138,10 @@ class Lemmatizer:
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         fresh = dict(zip(new, self._chosen(new), strict=True))
         for pair in new:
-            fresh[pair] = self._exceptions.get(self._key(pair), fresh[pair])
+            for key in self._keys(pair):
+                if key in self._exceptions:
+                    fresh[pair] = self._exceptions[key]
+                    break
         known.update(fresh)
         return [known[pair] for pair in pairs]
 
