@@ -29,6 +29,8 @@ READ_FLOAT = types.Array(types.float64, 1, "C", readonly=True)
 
 KERNEL_MODULES = (
     "crossarc.trees.measures",
+    "crossarc.text.linear",
+    "crossarc.text.decisions",
     "crossarc.inference.packing",
     "crossarc.inference.forest.viterbi",
     "crossarc.inference.forest.inside",
@@ -41,6 +43,9 @@ KERNEL_MODULES = (
     "crossarc.inference.spanning.argmax",
     "crossarc.inference.spanning.second_best",
     "crossarc.inference.spanning.matrix_tree",
+    "crossarc.models.tagging.words",
+    "crossarc.models.tagging.perceptron",
+    "crossarc.models.tagging.lemma_kernels",
 )
 
 

@@ -1,0 +1,187 @@
+"""Choose one of many classes by the scores of their parts: an averaged perceptron.
+
+A class is a set of parts: a tag is its UPOS, its XPOS, each of its features, and itself as a whole.
+A part's score is the sum, over a word's features, of the weight of the pair of feature and part;
+a class's score is the sum over its parts (Collins 2002; parts as in Mueller, Schmid & Schuetze
+2013). Words are tagged from left to right, each seeing the tags chosen before.
+
+The weights of one feature stand side by side, from its slot on, one a part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.kernels import READ_INT, kernel, subkernel
+from crossarc.models.hashing import slot
+from crossarc.models.tagging.words import HISTORY_FEATURES, WORD_FEATURES, history_features
+
+__all__ = ["tag_words", "train_epoch"]
+
+Array = NDArray[Any]
+
+_READ_HASHES = types.Array(types.uint64, 2, "C", readonly=True)
+_READ_WEIGHTS = types.Array(types.int16, 1, "C", readonly=True)
+_FEATURES = WORD_FEATURES + HISTORY_FEATURES
+
+
+@subkernel()
+def _slots(
+    atoms: Array,
+    hashes: Array,
+    tags: Array,
+    coarse: Array,
+    w: int,
+    first: int,
+    end: int,
+    bits: int,
+    row: Array,
+    slots: Array,
+) -> None:
+    """Where the weights of word w's features begin."""
+    tag = tags[w - 1] if w - 1 >= first else -1
+    tag2 = tags[w - 2] if w - 2 >= first else -1
+    tag3 = tags[w - 3] if w - 3 >= first else -1
+    three = 0
+    for t in (tag3, tag2, tag):
+        three = three * 64 + (coarse[t] + 1 if t >= 0 else 0)
+    history_features(atoms, w, first, end, tag, tag2, three, row)
+    own = hashes[w]
+    for k in range(WORD_FEATURES):
+        slots[k] = slot(own[k], bits)
+    for k in range(HISTORY_FEATURES):
+        slots[WORD_FEATURES + k] = slot(row[k], bits)
+
+
+@subkernel()
+def _best(scores: Array, part_ends: Array, parts: Array) -> int:
+    """The class whose parts score best; the first of equals."""
+    best, best_score, k = 0, np.int64(-(1 << 62)), 0
+    for c in range(len(part_ends)):
+        total = np.int64(0)
+        while k < part_ends[c]:
+            total += scores[parts[k]]
+            k += 1
+        if total > best_score:
+            best, best_score = c, total
+    return best
+
+
+@kernel(
+    types.void(
+        READ_INT,
+        _READ_HASHES,
+        _READ_HASHES,
+        READ_INT,
+        READ_INT,
+        READ_INT,
+        types.int64,
+        _READ_WEIGHTS,
+        types.int64,
+        types.int64[::1],
+    )
+)
+def tag_words(
+    firsts: Array,
+    atoms: Array,
+    hashes: Array,
+    coarse: Array,
+    part_ends: Array,
+    parts: Array,
+    part_count: int,
+    weights: Array,
+    bits: int,
+    tags: Array,
+) -> None:
+    """The best class of every word, greedily from left to right, into `tags`."""
+    row = np.empty(HISTORY_FEATURES, np.uint64)
+    slots = np.empty(_FEATURES, np.int64)
+    scores = np.empty(part_count, np.int32)
+    for s in range(len(firsts) - 1):
+        first, end = firsts[s], firsts[s + 1]
+        for w in range(first, end):
+            _slots(atoms, hashes, tags, coarse, w, first, end, bits, row, slots)
+            scores[:] = 0
+            for k in range(_FEATURES):
+                own = weights[slots[k] : slots[k] + part_count]
+                for p in range(part_count):
+                    scores[p] += own[p]
+            tags[w] = _best(scores, part_ends, parts)
+
+
+@kernel(
+    types.int64(
+        READ_INT,
+        READ_INT,
+        _READ_HASHES,
+        _READ_HASHES,
+        READ_INT,
+        READ_INT,
+        READ_INT,
+        types.int64,
+        types.int32[::1],
+        types.float64[::1],
+        types.boolean[::1],
+        types.int64,
+        types.int64,
+        READ_INT,
+        types.int64[::1],
+    )
+)
+def train_epoch(
+    order: Array,
+    firsts: Array,
+    atoms: Array,
+    hashes: Array,
+    coarse: Array,
+    part_ends: Array,
+    parts: Array,
+    part_count: int,
+    weights: Array,
+    sums: Array,
+    kept: Array,
+    bits: int,
+    step: int,
+    gold: Array,
+    tags: Array,
+) -> int:
+    """One round of the perceptron over sentences in the given order; returns the next step.
+
+    After step t, the average of the weights is `weights - sums / t` (Daume 2006, figure 2.3).
+    """
+    row = np.empty(HISTORY_FEATURES, np.uint64)
+    slots = np.empty(_FEATURES, np.int64)
+    scores = np.empty(part_count, np.int32)
+    change = np.zeros(part_count, np.int32)
+    for s in order:
+        first, end = firsts[s], firsts[s + 1]
+        for w in range(first, end):
+            _slots(atoms, hashes, tags, coarse, w, first, end, bits, row, slots)
+            scores[:] = 0
+            for k in range(_FEATURES):
+                own = weights[slots[k] : slots[k] + part_count]
+                for p in range(part_count):
+                    scores[p] += own[p]
+            guess = _best(scores, part_ends, parts)
+            tags[w] = guess
+            step += 1
+            if guess == gold[w]:
+                continue
+            for c, sign in ((gold[w], 1), (guess, -1)):
+                for j in range(part_ends[c - 1] if c else 0, part_ends[c]):
+                    change[parts[j]] += sign
+            for c in (gold[w], guess):
+                for j in range(part_ends[c - 1] if c else 0, part_ends[c]):
+                    p = parts[j]
+                    if change[p] != 0:
+                        for k in range(_FEATURES):
+                            place = slots[k] + p
+                            if kept[place]:
+                                weights[place] += change[p]
+                                sums[place] += step * change[p]
+                        change[p] = 0
+    return step
