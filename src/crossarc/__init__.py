@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         constrain,
         projective_log_prob,
     )
+    from crossarc.parser import Parser, load
     from crossarc.treebank import Sentence, read_conllu, write_conllu
     from crossarc.trees import Tree
 
@@ -33,6 +34,7 @@ _HOMES = {
     "CrossarcError": "errors",
     "InfeasibleError": "errors",
     "ModelError": "errors",
+    "Parser": "parser",
     "Parts": "inference",
     "ProjectiveTrees": "inference",
     "ScoreError": "errors",
@@ -43,6 +45,7 @@ _HOMES = {
     "TreebankError": "errors",
     "constrain": "inference",
     "evaluate": "evaluation",
+    "load": "parser",
     "projective_log_prob": "inference",
     "read_conllu": "treebank",
     "write_conllu": "treebank",
@@ -52,6 +55,7 @@ __all__ = [
     "CrossarcError",
     "InfeasibleError",
     "ModelError",
+    "Parser",
     "Parts",
     "ProjectiveTrees",
     "ScoreError",
@@ -63,6 +67,7 @@ __all__ = [
     "__version__",
     "constrain",
     "evaluate",
+    "load",
     "projective_log_prob",
     "read_conllu",
     "write_conllu",

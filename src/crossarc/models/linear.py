@@ -93,7 +93,7 @@ class LinearModel:
     ) -> list[Floats]:
         """log p(l | h, m) of each word's head, one array (n, labels) a sentence."""
         flat = np.concatenate([*heads, np.empty(0, np.int64)])
-        table = self._log_probs(Arcs.of_trees(encoded, flat), threads)
+        table = self.arc_label_log_probs(Arcs.of_trees(encoded, flat), threads)
         return np.split(table, np.cumsum(encoded.sizes)[:-1])
 
     def labelled_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
@@ -102,12 +102,13 @@ class LinearModel:
         for index, arcs in enumerate(self.arc_scores(encoded, threads)):
             n = len(arcs) - 1
             labelled = np.zeros((n + 1, n + 1, len(self.labels)))
-            logs = self._log_probs(Arcs.of_sentence(encoded, index), threads)
+            logs = self.arc_label_log_probs(Arcs.of_sentence(encoded, index), threads)
             labelled[:, 1:] = arcs[:, 1:, None] + logs.reshape(n + 1, n, -1)
             result.append(labelled)
         return result
 
-    def _log_probs(self, arcs: Arcs, threads: int | None) -> Floats:
+    def arc_label_log_probs(self, arcs: Arcs, threads: int | None = None) -> Floats:
+        """log p(l | h, m) of any arcs: (arcs, labels)."""
         scores = self.label_scorer.scores(arcs, threads)
         if self.label_temperature != 1.0:
             scores /= self.label_temperature

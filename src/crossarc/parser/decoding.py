@@ -85,6 +85,18 @@ class Decoder:
                 write_probabilities(sentence, chances, np.exp(own[words, labels]), entropy)
             yield sentence
 
+    def head_probabilities(
+        self, sentences: Sequence[Sentence], keep_heads: bool, threads: int | None
+    ) -> list[Floats]:
+        """Marginals [h, m] of each sentence, given its heads if they are kept."""
+        scores = self.model.arc_scores(self.model.encode(sentences), threads)
+        wishes = Wishes(probabilities=True, keep_heads=keep_heads)
+        return [
+            marginals
+            for _, marginals, _ in self._answers(sentences, scores, wishes, threads)
+            if marginals is not None
+        ]
+
     def _answers(
         self,
         sentences: Sequence[Sentence],
@@ -135,7 +147,7 @@ class Decoder:
         self, encoded: Encoded, index: int, marginals: Floats, threads: int | None
     ) -> float:
         """What labels add to the entropy: that of each arc's labels, times its probability."""
-        heads, modifiers = np.nonzero(marginals > _NEGLIGIBLE)
+        heads, modifiers = map(np.ascontiguousarray, np.nonzero(marginals > _NEGLIGIBLE))
         rows = np.full(len(heads), encoded.starts[index])
         logs = self.model.arc_label_log_probs(Arcs(encoded.codes, rows, heads, modifiers), threads)
         surprise = -np.where(logs > -np.inf, np.exp(logs) * logs, 0.0).sum(axis=1)

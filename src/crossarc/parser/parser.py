@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +18,9 @@ from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from crossarc.inference import TreeDistribution
     from crossarc.inference.distribution import Root
     from crossarc.learning import Progress
@@ -160,6 +163,26 @@ class Parser:
         """The probability distribution over the labelled trees of a sentence."""
         [tagged] = self._tagged([sentence], retag=False, threads=None)
         return self._decoder.distribution(tagged, keep_heads=keep_heads)
+
+    def head_probabilities(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        settled: Callable[[Sentence], Sequence[int]] | None = None,
+        threads: int | None = None,
+    ) -> Iterator[tuple[NDArray[np.float64], Sentence]]:
+        """The probability of every arc [h, m] of each sentence, and the sentence.
+
+        Args:
+            settled: gives the heads of a sentence that are taken for certain, -1 for others.
+        """
+        for batch in _batches(sentences):
+            tagged = self._tagged(batch, False, threads)
+            if settled is not None:
+                for sentence in tagged:
+                    sentence.heads = settled(sentence)
+            chances = self._decoder.head_probabilities(tagged, settled is not None, threads)
+            yield from zip(chances, batch, strict=True)
 
     @property
     def _decoder(self) -> Decoder:
