@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crossarc.parser.parser import Parser, load
 from crossarc.parser.lookup import shipped_models
+from crossarc.parser.parser import Parser, load
 
 __all__ = ["Parser", "load", "shipped_models"]

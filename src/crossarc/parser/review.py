@@ -47,10 +47,8 @@ def find_doubts(
     Raises:
         TreebankError: a word has no head.
     """
-    place = 0
-    for marginals, sentence in parser.head_probabilities(
-        sentences, settled=_settled_heads, threads=threads
-    ):
+    found = parser.head_probabilities(sentences, settled=_settled_heads, threads=threads)
+    for place, (marginals, sentence) in enumerate(found):
         heads = sentence.tree.heads
         settled = _settled_heads(sentence)
         yield [
@@ -64,7 +62,6 @@ def find_doubts(
             for word in range(1, len(sentence) + 1)
             if settled[word - 1] < 0
         ]
-        place += 1
 
 
 def _rivals(
