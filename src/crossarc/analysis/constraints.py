@@ -117,7 +117,7 @@ class ConstraintStudy:
         return {
             "sentences": self.sentences,
             "arcs": self.arcs,
-            "constraints": [self._row(name) for name in self.tallies],
+            "constraints": self.rows(),
             "incomplete_sentences": self.profile.incomplete,
             "nonprojective_arcs": self.profile.nonprojective_arcs,
             "lost_per_nonprojective_arc": self.lost_per_nonprojective_arc,
@@ -134,7 +134,11 @@ class ConstraintStudy:
             },
         }
 
-    def _row(self, name: str) -> dict[str, object]:
+    def rows(self) -> list[dict[str, str | float | None]]:
+        """The figures of each constraint under plain names."""
+        return [self._row(name) for name in self.tallies]
+
+    def _row(self, name: str) -> dict[str, str | float | None]:
         fit = self.tallies[name].fit()
         return {
             "constraint": name,
