@@ -7,7 +7,7 @@ definition on the whole graph, candidate arc included.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 Arc = tuple[int, int]
@@ -65,7 +65,7 @@ def degree(graph: Graph, n: int) -> int:
     return largest
 
 
-@lru_cache(maxsize=None)
+@cache
 def strictest(graph: Graph, n: int) -> float:
     """The constraints a graph obeys: all bounds from this degree up; inf: acyclicity at best."""
     if not is_single_headed(graph):

@@ -54,9 +54,7 @@ class Tally:
         return fit_quadratic(self.points)
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.arcs + other.arcs, self.graphs + other.graphs, self.points + other.points
-        )
+        return Tally(self.arcs + other.arcs, self.graphs + other.graphs, self.points + other.points)
 
 
 @dataclass

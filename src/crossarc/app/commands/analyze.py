@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import ExitStack
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,13 +91,13 @@ def analyze(
         from crossarc.app.reports.formats import FORMATS
 
         text = FORMATS[layout](studies)
-    if html is not None:
-        from crossarc.app.reports.page import page
+    # Both are opened before either is moved into its place.
+    with ExitStack() as opened:
+        opened.enter_context(open_output(output))(text.encode(errors="replace"))
+        if html is not None:
+            from crossarc.app.reports.page import page
 
-        with open_output(html) as write:
-            write(page(studies).encode())
-    with open_output(output) as write:
-        write(text.encode(errors="replace"))
+            opened.enter_context(open_output(html))(page(studies).encode(errors="replace"))
 
 
 def _check_usage(layout: Layout, output: str, html: str | None, show: str | None) -> None:
@@ -126,9 +127,7 @@ def _study(
     if show is not None:
         constraints = () if re.fullmatch(_SHAPES, show) else (show,)
         examples = Examples(limit=None, only=show)
-    study = study_constraints(
-        Progress(reader), constraints, order=order.value, examples=examples
-    )
+    study = study_constraints(Progress(reader), constraints, order=order.value, examples=examples)
     report_skipped(reader)
     incomplete = study.profile.incomplete
     if study.sentences == 0:

@@ -9,13 +9,14 @@ function element(name, text) {
   return made;
 }
 
-function note(bank, number) {
+function note(bank, key) {
+  const number = bank.numbers[key];
   const shown = number.list.length;
   const count = number.count.toLocaleString("en");
   const what = number.count === 1 ? "sentence" : "sentences";
   if (shown === number.count) return `${bank.name}: ${count} ${what}`;
   return `${bank.name}: the first ${shown} of ${count} ${what}. ` +
-    "crossarc analyze FILE --show lists all.";
+    `crossarc analyze FILE --show "${key}" lists all.`;
 }
 
 document.addEventListener("click", (event) => {
@@ -25,7 +26,7 @@ document.addEventListener("click", (event) => {
   const bank = banks[button.closest("[data-bank]").dataset.bank];
   const number = bank.numbers[button.dataset.key];
   dialog.querySelector("h2").textContent = number.title;
-  dialog.querySelector(".note").textContent = note(bank, number);
+  dialog.querySelector(".note").textContent = note(bank, button.dataset.key);
   dialog.querySelector("ol").replaceChildren(...number.list.map(([place, ...lost]) => {
     const [name, text] = bank.sentences[place];
     const item = element("li", "");

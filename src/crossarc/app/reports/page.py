@@ -56,9 +56,7 @@ look are saved (Nivre 2006). Underlined numbers open their sentences.</p>
 
 def _side_by_side(studies: Sequence[Named]) -> str:
     bounds = [name for name in studies[0][1].tallies if name == "projectivity" or name[0] == "d"]
-    rows = [
-        (name, [100 - one.percent_graphs(bound) for bound in bounds]) for name, one in studies
-    ]
+    rows = [(name, [100 - one.percent_graphs(bound) for bound in bounds]) for name, one in studies]
     rows.sort(key=lambda row: -row[1][0])
     legend = "".join(
         f'<span><i class="key level{level}"></i>{_shown(bound)}</span>'
@@ -78,7 +76,8 @@ def _side_by_side(studies: Sequence[Named]) -> str:
 </figcaption><div class="legend">{legend}</div><div class="scroll">{dot_plot(rows, bounds)}</div>
 </figure>
 <h3>Graphs found, in percent</h3>
-<div class="scroll"><table><tr><th>treebank<th>sentences<th>arcs lost per<br>non-projective arc{head}
+<div class="scroll"><table>
+<tr><th>treebank<th>sentences<th>arcs lost per<br>non-projective arc{head}
 {"".join(lines)}</table></div>
 </section>
 """
@@ -141,8 +140,8 @@ def _figures_table(study: ConstraintStudy) -> str:
             f"<td>{fixed(fit.r2, 3)}<td>{fixed(fit.r2_centred, 3)}<td>{fixed(fit.linear_up_to, 0)}"
         )
     return f"""<div class="scroll"><table>
-<tr><th rowspan="2">constraint<th colspan="2">found, %<th colspan="2">lost<th colspan="6"
-class="apart">active pairs, y = ax + bx²
+<tr class="groups"><th rowspan="2">constraint<th colspan="2">found, %<th colspan="2">lost
+<th colspan="6" class="apart">active pairs, y = ax + bx²
 <tr><th>arcs<th>graphs<th>arcs<th>graphs<th class="apart">in all<th>a<th>b<th>r²<th>r² centred
 <th>ax &gt; bx² below
 {"".join(lines)}</table></div>"""
@@ -193,7 +192,10 @@ def _shown(constraint: str) -> str:
 def _title(study: ConstraintStudy, key: str) -> str:
     if key in study.tallies:
         return f"Lost under {_plain(key)}"
-    return _plain(key).replace("-", " ", key.startswith("gap")).replace("=", " ").capitalize()
+    name, _, value = key.replace("<=", "= up to ").replace(">", "= over ").partition("=")
+    if name == "words":
+        return f"Sentences of{value} words"
+    return f"{name.capitalize()} {value}".replace("Gap-", "Gap ").strip()
 
 
 def _examples(studies: Sequence[Named]) -> str:

@@ -60,11 +60,9 @@ def scatter_plot(
         parts.append(f'<path class="dots shade{shade}" d="{dots}"/>')
     if fit.a is not None and fit.b is not None:
         a, b = fit.a, fit.b
-        curve = " ".join(
-            f"{across(x):.1f},{up(y):.1f}"
-            for x in (right * step / 60 for step in range(61))
-            if 0 <= (y := a * x + b * x * x) <= top
-        )
+        lengths = [longest * step / 60 for step in range(61)]
+        fitted = [(x, a * x + b * x * x) for x in lengths]
+        curve = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in fitted if 0 <= y <= top)
         parts.append(f'<polyline class="curve" points="{curve}"/>')
     return "".join([*parts, "</svg>"])
 
@@ -77,7 +75,7 @@ def dot_plot(rows: Sequence[tuple[str, Sequence[float]]], series: Sequence[str])
     height = line * (len(rows) + 2) + 10
 
     def across(value: float) -> float:
-        return label + 15 + (math.log10(value) - low) / (2 - low) * (width - label - 30)
+        return label + 15 + (math.log10(value) - low) / (2 - low) * (width - label - 45)
 
     parts = [f'<svg class="plot wide" viewBox="0 0 {width} {height}" role="img">']
     parts.append("<title>Graphs lost under each constraint, in percent</title>")

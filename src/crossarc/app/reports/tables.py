@@ -20,7 +20,7 @@ class Table(NamedTuple):
     """A title, and rows of which the first is the header; the first column holds names."""
 
     title: str
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
 
 def fixed(value: float | None, digits: int) -> str:
