@@ -22,7 +22,10 @@ from crossarc.inference.transition import CONSTRAINTS, Order, Recovery, covingto
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
-__all__ = ["ConstraintStudy", "Tally", "crossing_group", "study_constraints"]
+__all__ = ["GROUPS", "ConstraintStudy", "Tally", "count_group", "study_constraints"]
+
+#: How reports group degrees and numbers of crossings.
+GROUPS = ("0", "1", "2", "3", "4", "5-9", "10+")
 
 # Enough for all threads to have work, few enough to hold.
 _BATCH = 2000
@@ -66,8 +69,8 @@ class ConstraintStudy:
             as incomplete, and left out here.
         tallies: by constraint, the strictest first.
         examples: sentences behind the numbers. Keys are constraints (sentences not found whole),
-            `degree=1`, `gap-degree=1`, `crossings=1` and so on, `well-nested`, `ill-nested`,
-            `words<=30`, `words>30`, `words<=50`, `words>50`.
+            `degree=1`, `gap-degree=1`, `crossings=5-9` and so on by `GROUPS`, `well-nested`,
+            `ill-nested`, `words<=30`, `words>30`, `words<=50`, `words>50`.
     """
 
     profile: Profile
@@ -218,9 +221,9 @@ def _keep_lost(
 
 def _keep_shape(examples: Examples, place: int, sentence: Sentence, tree: Tree) -> None:
     for key in (
-        f"degree={tree.degree}",
-        f"gap-degree={tree.gap_degree}",
-        f"crossings={crossing_group(tree.crossings)}",
+        f"degree={count_group(tree.degree)}",
+        f"gap-degree={count_group(tree.gap_degree)}",
+        f"crossings={count_group(tree.crossings)}",
         "well-nested" if tree.is_well_nested else "ill-nested",
         *(f"words<={most}" for most in (30, 50) if len(tree) <= most),
         *(f"words>{most}" for most in (30, 50) if len(tree) > most),
@@ -229,8 +232,8 @@ def _keep_shape(examples: Examples, place: int, sentence: Sentence, tree: Tree) 
             examples.add(key, sentence, place)
 
 
-def crossing_group(crossings: int) -> str:
-    """Numbers of crossings as reports group them: 0 to 4, 5-9, 10+."""
-    if crossings < 5:
-        return str(crossings)
-    return "5-9" if crossings < 10 else "10+"
+def count_group(count: int) -> str:
+    """The group of `GROUPS` to which a degree or a number of crossings belongs."""
+    if count < 5:
+        return str(count)
+    return "5-9" if count < 10 else "10+"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze"]
 
-_SHAPES = r"(gap-)?degree=\d+|crossings=([0-4]|5-9|10\+)|(well|ill)-nested|words(<=|>)[35]0"
+_SHAPES = r"((gap-)?degree|crossings)=([0-4]|5-9|10\+)|(well|ill)-nested|words(<=|>)[35]0"
 
 
 class Layout(StrEnum):

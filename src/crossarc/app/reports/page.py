@@ -9,8 +9,9 @@ from pathlib import Path
 
 from crossarc import __version__
 from crossarc.analysis import ConstraintStudy
+from crossarc.analysis.constraints import GROUPS
 from crossarc.app.reports.plots import dot_plot, scatter_plot
-from crossarc.app.reports.tables import CROSSING_GROUPS, Named, fixed, grouped_crossings
+from crossarc.app.reports.tables import Named, fixed, measures
 
 __all__ = ["page"]
 
@@ -148,21 +149,15 @@ def _figures_table(study: ConstraintStudy) -> str:
 
 
 def _shapes(study: ConstraintStudy) -> str:
-    profile, total = study.profile, study.sentences
-    crossings = grouped_crossings(study)
-    ill = profile.ill_nested_sentences
+    total, ill = study.sentences, study.profile.ill_nested_sentences
     groups = [
-        ("Degree", [(f"degree={k}", str(k), n) for k, n in sorted(profile.degrees.items())]),
         (
-            "Gap degree",
-            [(f"gap-degree={k}", str(k), n) for k, n in sorted(profile.gap_degrees.items())],
-        ),
-        (
-            "Pairs of crossing arcs",
-            [(f"crossings={k}", k, crossings[k]) for k in CROSSING_GROUPS if crossings[k]],
-        ),
-        ("Nesting", [("well-nested", "well", total - ill), ("ill-nested", "ill", ill)]),
+            title.capitalize(),
+            [(f"{title.replace(' ', '-')}={g}", g, counts[g]) for g in GROUPS if counts[g]],
+        )
+        for title, counts in measures(study).items()
     ]
+    groups.append(("Nesting", [("well-nested", "well", total - ill), ("ill-nested", "ill", ill)]))
     shown = []
     for title, bars in groups:
         rows = "".join(

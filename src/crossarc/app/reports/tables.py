@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from crossarc.analysis import ConstraintStudy
-from crossarc.analysis.constraints import crossing_group
+from crossarc.analysis.constraints import GROUPS, count_group
 
-__all__ = ["CROSSING_GROUPS", "Named", "Table", "fixed", "study_tables"]
+__all__ = ["Named", "Table", "fixed", "measures", "study_tables"]
 
 Named = tuple[str, ConstraintStudy]
-
-CROSSING_GROUPS = ("0", "1", "2", "3", "4", "5-9", "10+")
 
 
 class Table(NamedTuple):
@@ -118,27 +116,25 @@ def _overview(studies: Sequence[Named]) -> Table:
 
 def _distributions(studies: Sequence[Named]) -> list[Table]:
     tables = []
-    for title, counts in (
-        ("degree", [one.profile.degrees for _, one in studies]),
-        ("gap degree", [one.profile.gap_degrees for _, one in studies]),
-    ):
-        keys = sorted(set().union(*counts))
-        rows = [(title, *map(str, keys))]
-        rows += [
-            (name, *(f"{one[key]:,}" for key in keys))
-            for (name, _), one in zip(studies, counts, strict=True)
-        ]
+    for title in measures(studies[0][1]):
+        counts = [(name, measures(one)[title]) for name, one in studies]
+        groups = [group for group in GROUPS if any(one[group] for _, one in counts)]
+        rows = [(title, *groups)]
+        rows += [(name, *(f"{one[group]:,}" for group in groups)) for name, one in counts]
         tables.append(Table(f"Sentences by {title}", rows))
-    rows = [("crossings", *CROSSING_GROUPS)]
-    for name, one in studies:
-        groups = grouped_crossings(one)
-        rows.append((name, *(f"{groups[group]:,}" for group in CROSSING_GROUPS)))
-    return [*tables, Table("Sentences by pairs of crossing arcs", rows)]
+    return tables
 
 
-def grouped_crossings(study: ConstraintStudy) -> Counter[str]:
-    """Sentences by group of crossings."""
-    groups: Counter[str] = Counter()
-    for crossings, count in study.profile.crossing_counts.items():
-        groups[crossing_group(crossings)] += count
-    return groups
+def measures(study: ConstraintStudy) -> dict[str, Counter[str]]:
+    """Sentences by degree, by gap degree and by crossings, in groups."""
+    profile = study.profile
+    grouped: dict[str, Counter[str]] = {}
+    for title, counts in (
+        ("degree", profile.degrees),
+        ("gap degree", profile.gap_degrees),
+        ("crossings", profile.crossing_counts),
+    ):
+        grouped[title] = Counter()
+        for count, sentences in counts.items():
+            grouped[title][count_group(count)] += sentences
+    return grouped
