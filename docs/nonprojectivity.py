@@ -13,12 +13,15 @@ from functools import reduce
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crossarc import read_conllu
 from crossarc.analysis import ConstraintStudy, Examples, study_constraints
 from crossarc.app.reports.formats import markdown_table
 from crossarc.app.reports.tables import Table, fixed, study_tables
 from crossarc.inference.transition import CONSTRAINTS, Order
+
+Floats = NDArray[np.float64]
 
 DOCS = Path(__file__).resolve().parent
 TREEBANKS = DOCS.parents[1] / "shared" / "treebanks"
@@ -65,7 +68,9 @@ def danish_tables(one: ConstraintStudy) -> str:
                 fixed(graphs, 4),
             )
         )
-    fits = [("constraint", "a", "sd", "in print", "b", "sd", "in print", "r2", "sd", "in print")]
+    fits: list[tuple[str, ...]] = [
+        ("constraint", "a", "sd", "in print", "b", "sd", "in print", "r2", "sd", "in print")
+    ]
     for name, printed in TABLE_2.items():
         fit, spread = one.tallies[name].fit(), deviations(one, name)
         cells = []
@@ -82,12 +87,12 @@ def danish_tables(one: ConstraintStudy) -> str:
     )
 
 
-def sentences_of(one: ConstraintStudy, name: str) -> np.ndarray:
+def sentences_of(one: ConstraintStudy, name: str) -> Floats:
     """Length and active pairs, a row a sentence."""
     return np.array(sorted(one.tallies[name].points.elements()), float)
 
 
-def curve(points: np.ndarray) -> tuple[float, float, float]:
+def curve(points: Floats) -> tuple[float, float, float]:
     """a, b and r2, as `fit_quadratic` has them, but in floats and quick."""
     x, y = points.T
     design = np.stack([x, x * x], axis=1)
@@ -95,12 +100,13 @@ def curve(points: np.ndarray) -> tuple[float, float, float]:
     return a, b, 1 - ((y - design @ (a, b)) ** 2).sum() / (y @ y)
 
 
-def deviations(one: ConstraintStudy, name: str) -> np.ndarray:
+def deviations(one: ConstraintStudy, name: str) -> Floats:
     """How a, b and r2 vary over samples of the sentences."""
     points = sentences_of(one, name)
     chance = np.random.default_rng(2006)
     fits = [curve(points[chance.integers(0, len(points), len(points))]) for _ in range(RESAMPLES)]
-    return np.std(fits, axis=0)
+    spread: Floats = np.std(fits, axis=0)
+    return spread
 
 
 def account(one: ConstraintStudy) -> dict[str, float]:

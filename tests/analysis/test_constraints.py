@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.files import TREEBANKS
+from support.files import ROOT, TREEBANKS
 
 import crossarc as ca
 from crossarc.analysis import ConstraintStudy, Examples, study_constraints
@@ -164,3 +164,17 @@ def test_the_other_order_finds_the_same(danish: ConstraintStudy) -> None:
     for name in CONSTRAINTS:
         assert other.percent_arcs(name) == pytest.approx(danish.percent_arcs(name), abs=0.002)
         assert other.tallies[name].active_pairs <= danish.tallies[name].active_pairs
+
+
+def test_the_page_of_the_documentation_is_fresh(danish: ConstraintStudy) -> None:
+    """docs/nonprojectivity.md shows the figures of this version: python docs/nonprojectivity.py."""
+    page = (ROOT / "docs" / "nonprojectivity.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.split("\n")]
+    for name in CONSTRAINTS:
+        found = next(row for row in rows if row[:1] == [name] and len(row) == 5)
+        assert found[1] == f"{danish.percent_arcs(name):.4f}"
+        assert found[3] == f"{danish.percent_graphs(name):.4f}"
+    for name in PRINTED_FITS:
+        fit = danish.tallies[name].fit()
+        shown = next(row for row in rows if row[:1] == [name] and len(row) == 10)
+        assert [shown[1], shown[4], shown[7]] == [f"{fit.a:.4f}", f"{fit.b:.4f}", f"{fit.r2:.3f}"]

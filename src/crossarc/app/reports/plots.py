@@ -71,7 +71,8 @@ def dot_plot(rows: Sequence[tuple[str, Sequence[float]]], series: Sequence[str])
     """One line a name; a dot for each value over 0 of its series, in percent, on a log scale."""
     values = [value for _, row in rows for value in row if value > 0]
     low = math.floor(math.log10(min(values, default=1)))
-    label, line, width = 190, 24, 900
+    line, width = 24, 900
+    label = min(20 + 7.5 * max(len(name) for name, _ in rows), 340)
     height = line * (len(rows) + 2) + 10
 
     def across(value: float) -> float:
@@ -87,7 +88,7 @@ def dot_plot(rows: Sequence[tuple[str, Sequence[float]]], series: Sequence[str])
     for place, (name, row) in enumerate(rows, 1):
         y = place * line + 4
         shown = [across(value) for value in row if value > 0]
-        parts.append(f'<text class="row" x="{label}" y="{y + 4}">{escape(name)}</text>')
+        parts.append(f'<text class="row" x="{label:.1f}" y="{y + 4}">{escape(name)}</text>')
         if shown:
             parts.append(f'<path class="range" d="M{min(shown):.1f} {y}H{max(shown):.1f}"/>')
         parts += [
