@@ -34,6 +34,15 @@ _TEX_SPECIAL = str.maketrans(
     }
 )
 
+_TEX_HEADINGS = {
+    "Active pairs y = a x + b x^2 of sentences with x words": (
+        "Active pairs $y = ax + bx^2$ of sentences with $x$ words"
+    ),
+    "ax = bx^2": "$ax = bx^2$",
+    "r2 centred": "$r^2$ centred",
+    ": r2": ": $r^2$",
+}
+
 
 def _text(studies: Sequence[Named]) -> str:
     return "\n\n".join(f"{t.title}\n\n{text_table(t.rows)}" for t in study_tables(studies)) + "\n"
@@ -82,18 +91,15 @@ def _tex_table(table: Table) -> str:
 
 
 def _tex_cell(text: str) -> str:
-    for plain, mathematics in (
-        ("y = a x + b x^2", "$y = ax + bx^2$"),
-        ("ax = bx^2", "$ax = bx^2$"),
-        ("r2", "$r^2$"),
-    ):
-        if plain in text:
-            before, _, after = text.partition(plain)
-            return before.translate(_TEX_SPECIAL) + mathematics + after.translate(_TEX_SPECIAL)
+    for plain, mathematics in _TEX_HEADINGS.items():
+        if text.startswith(plain):
+            return mathematics + _tex_cell(text.removeprefix(plain))
     if text.startswith("d<="):
         return rf"$d \le {text[3:]}$"
     if text.startswith("-") and text != "-":
         return f"${text}$"
+    if text == "r2":
+        return "$r^2$"
     return text.translate(_TEX_SPECIAL)
 
 

@@ -52,7 +52,7 @@ class Recovery:
     """What was found under one constraint.
 
     Attributes:
-        heads: head of each word, sentence after sentence; 0 for a word without one.
+        heads: head of each word, sentence after sentence; 0 for a word without one. Read-only.
         correct: for each sentence, how many words have their gold head.
         active: for each sentence, the number of active pairs.
     """
@@ -94,7 +94,7 @@ def covington(
     A scan takes O(n^2).
 
     Args:
-        trees: one or more.
+        trees: any number.
         constraints: names, see `degree_bound`.
         order: "shortest-first" tries the pairs by increasing length instead.
         threads: `CROSSARC_THREADS`, else all cores, by default.
@@ -121,6 +121,7 @@ def covington(
         (lengths**2).tolist(),
         threads,
     )
+    gold.flags.writeable = found.flags.writeable = active.flags.writeable = False
     recoveries = {}
     for name, bound in wanted.items():
         if bound is not None:
