@@ -34,7 +34,7 @@ def assert_follows_definitions(
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
 def test_all_small_trees(n: int, order: Order) -> None:
     """Six words leave room for a degree of 4."""
-    bounds = tuple(f"d<={k}" for k in range(1, max(n - 2, 1)))
+    bounds = tuple(f"d<={k}" for k in range(1, n - 1))
     constraints = ("projectivity", *bounds, "acyclicity", "single-head", "none")
     assert_follows_definitions(list(all_trees(n)), constraints, order)
 
