@@ -33,6 +33,7 @@ KERNEL_MODULES = (
     "crossarc.inference.spanning.argmax",
     "crossarc.inference.spanning.second_best",
     "crossarc.inference.spanning.matrix_tree",
+    "crossarc.inference.transition.covington",
 )
 
 

@@ -16,6 +16,7 @@ COMMAND_LINE = {
     "crossarc.app",
     "crossarc.app.cli",
     "crossarc.app.commands",
+    "crossarc.app.commands.analyze",
     "crossarc.app.commands.convert",
     "crossarc.app.commands.demo",
     "crossarc.app.commands.draw",
