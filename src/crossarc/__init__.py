@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from crossarc.evaluation import Scores, evaluate
     from crossarc.inference import SpanningTrees, constrain
+    from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, read_conllu, write_conllu
     from crossarc.trees import Tree
 
@@ -34,7 +35,9 @@ _HOMES = {
     "Tree": "trees",
     "TreebankError": "errors",
     "constrain": "inference",
+    "deprojectivize": "transforms",
     "evaluate": "evaluation",
+    "projectivize": "transforms",
     "read_conllu": "treebank",
     "write_conllu": "treebank",
 }
@@ -51,7 +54,9 @@ __all__ = [
     "TreebankError",
     "__version__",
     "constrain",
+    "deprojectivize",
     "evaluate",
+    "projectivize",
     "read_conllu",
     "write_conllu",
 ]

@@ -8,7 +8,7 @@ from crossarc.errors import TreebankError
 from crossarc.transforms.encoding import ENCODINGS, Encoding, marks_of_lifting
 from crossarc.transforms.lifting import lifted_heads
 from crossarc.transforms.loss import closest_projective_heads
-from crossarc.transforms.marks import read_mark, write_mark
+from crossarc.transforms.marks import Mark, read_mark, write_mark
 from crossarc.transforms.restoring import restored_heads
 from crossarc.trees import Tree
 
@@ -41,13 +41,15 @@ def projectivize(
         raise ValueError(f'by must be "loss" or "lifting": got {by!r}')
     if encoding is not None and encoding not in ENCODINGS:
         raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}: got {encoding!r}")
-    if by == "loss":
-        if encoding is not None:
-            raise ValueError('an encoding is for by="lifting": leave it out with by="loss"')
-        if tree.is_projective:
-            return tree
-        return Tree(closest_projective_heads(tree), tree.labels)
-    labels = string_labels(tree)
+    if by == "lifting":
+        return _lifted(tree, encoding)
+    if encoding is not None:
+        raise ValueError('an encoding is for by="lifting": leave it out with by="loss"')
+    return tree if tree.is_projective else Tree(closest_projective_heads(tree), tree.labels)
+
+
+def _lifted(tree: Tree, encoding: Encoding | None) -> Tree:
+    labels = _string_labels(tree)
     if encoding is None:
         encoding = "none" if labels is None else "exact"
     if encoding == "none":
@@ -57,6 +59,9 @@ def projectivize(
             f'encoding "{encoding}" needs labels that are strings: label the tree, or use '
             'encoding="none"'
         )
+    if tree.is_projective:
+        escaped = tuple(write_mark(Mark(label)) for label in labels)
+        return tree if escaped == labels else Tree(tree.heads, escaped)
     heads = lifted_heads(tree.heads)
     marks = marks_of_lifting(tree.heads.tolist(), heads.tolist(), labels, encoding)
     return Tree(heads, [write_mark(mark) for mark in marks])
@@ -72,7 +77,7 @@ def deprojectivize(tree: Tree) -> Tree:
 
     O(n) for each lifted word.
     """
-    labels = string_labels(tree)
+    labels = _string_labels(tree)
     if labels is None:
         return tree
     marks = [read_mark(label) for label in labels]
@@ -82,6 +87,6 @@ def deprojectivize(tree: Tree) -> Tree:
     return Tree(restored_heads(tree.heads.tolist(), marks), cleaned)
 
 
-def string_labels(tree: Tree) -> tuple[str, ...] | None:
+def _string_labels(tree: Tree) -> tuple[str, ...] | None:
     """The labels, if they are strings."""
     return cast(tuple[str, ...], tree.labels) if isinstance(tree.labels, tuple) else None
