@@ -38,7 +38,7 @@ def test_unknown_options() -> None:
     tree = Tree(CROSSING, ["a", "b", "root", "d"])
     with pytest.raises(ValueError, match='by must be "loss" or "lifting": got \'luck\''):
         projectivize(tree, "luck")
-    with pytest.raises(ValueError, match="encoding must be one of exact, head, .*: got 'tail'"):
+    with pytest.raises(ValueError, match=r"encoding must be one of exact, head, .*: got 'tail'"):
         projectivize(tree, "lifting", encoding="tail")
     with pytest.raises(ValueError, match='leave it out with by="loss"'):
         projectivize(tree, "loss", encoding="head")

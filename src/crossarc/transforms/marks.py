@@ -38,6 +38,7 @@ class Mark(NamedTuple):
     on_path: bool = False
 
 
+@lru_cache(maxsize=4096)
 def write_mark(mark: Mark) -> str:
     """The mark as text."""
     text = _SPECIAL.sub(r"\\\g<0>", mark.label)

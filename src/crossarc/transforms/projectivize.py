@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
 
 from crossarc.errors import TreebankError
 from crossarc.transforms.encoding import ENCODINGS, Encoding, marks_of_lifting
@@ -89,4 +89,4 @@ def deprojectivize(tree: Tree) -> Tree:
 
 def _string_labels(tree: Tree) -> tuple[str, ...] | None:
     """The labels, if they are strings."""
-    return cast(tuple[str, ...], tree.labels) if isinstance(tree.labels, tuple) else None
+    return tree.labels if isinstance(tree.labels, tuple) else None
