@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from support.harness import medians, treebank_folder
 
-from crossarc import Tree, deprojectivize, projectivize, read_conllu
+from crossarc import Sentence, Tree, deprojectivize, projectivize, read_conllu
 from crossarc.kernels import warmup
 from crossarc.transforms.encoding import ENCODINGS, Encoding
 
@@ -77,47 +77,41 @@ def show(name: str, forest: list[Tree]) -> None:
     print(f"{name:<22}{counts}{''.join(cells)}", flush=True)
 
 
-def timed(forest: list[Tree], words: int) -> Iterator[str]:
-    lifted = [projectivize(tree, "lifting") for tree in forest]
-    crossing = [tree for tree in forest if not tree.is_projective]
-    crossing_words = sum(map(len, crossing))
-
-    def fresh(trees: list[Tree]) -> Iterator[Tree]:
-        """Trees that have not been measured yet."""
-        return (Tree._trusted(tree.heads, tree.labels) for tree in trees)
-
+def timed(sentences: list[Sentence]) -> Iterator[str]:
+    """Words per second from sentences in memory; each asks for its tree, which is measured anew."""
+    crossing = [sentence for sentence in sentences if not sentence.tree.is_projective]
+    lifted = [projectivize(sentence.tree, "lifting") for sentence in sentences]
     seconds = medians(
         {
-            "lifting": lambda: [projectivize(t, "lifting") for t in fresh(forest)],
-            "way back": lambda: [deprojectivize(t) for t in lifted],
-            "loss": lambda: [projectivize(t) for t in fresh(forest)],
-            "lifting, crossing": lambda: [projectivize(t, "lifting") for t in fresh(crossing)],
-            "loss, crossing": lambda: [projectivize(t) for t in fresh(crossing)],
+            "lifting": lambda: [projectivize(s.tree, "lifting") for s in sentences],
+            "way back": lambda: [deprojectivize(tree) for tree in lifted],
+            "loss": lambda: [projectivize(s.tree) for s in sentences],
+            "lifting, crossing": lambda: [projectivize(s.tree, "lifting") for s in crossing],
+            "loss, crossing": lambda: [projectivize(s.tree) for s in crossing],
         }
     )
     for name, value in seconds.items():
-        counted = crossing_words if name.endswith("crossing") else words
-        yield f"  {name:<20}{counted / value:>12,.0f} words/s"
+        words = sum(map(len, crossing if name.endswith("crossing") else sentences))
+        yield f"  {name:<20}{words / value:>12,.0f} words/s"
 
 
 def main() -> None:
     folder = treebank_folder(__doc__)
     warmup()
-    forests = {
-        path.parent.name: [sentence.tree for sentence in read_conllu(path)]
+    treebanks = {
+        path.parent.name: list(read_conllu(path))
         for path in sorted(folder.glob("*/train.conllu.gz"))
     }
     encoded = "".join(f"{encoding:>21}" for encoding in ENCODINGS if encoding != "none")
     print(f"{'':<22}{'non-projective':>13}{'heads changed':>14}{'roots':>6}{encoded}")
     columns = "   sent%    arc%  new" * (len(ENCODINGS) - 1)
     print(f"{'treebank':<22}{'sents':>6}{'arcs':>7}{'loss':>7}{'lift':>7}{'moved':>6}{columns}")
-    for name, forest in forests.items():
-        show(name, forest)
-    everything = list(chain.from_iterable(forests.values()))
-    words = sum(map(len, everything))
-    show("all", everything)
-    print(f"\n{len(everything):,} trees, {words:,} words; crossing: those that are not projective")
-    for line in timed(everything, words):
+    for name, sentences in treebanks.items():
+        show(name, [sentence.tree for sentence in sentences])
+    everything = list(chain.from_iterable(treebanks.values()))
+    show("all", [sentence.tree for sentence in everything])
+    print(f"\n{len(everything):,} sentences, {sum(map(len, everything)):,} words")
+    for line in timed(everything):
         print(line)
 
 
