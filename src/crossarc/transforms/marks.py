@@ -22,7 +22,7 @@ __all__ = ["Mark", "read_mark", "write_mark"]
 _SPECIAL = re.compile(r"[\\↑↓]")
 _ESCAPED = re.compile(r"\\([\\↑↓_])")
 _PIECE = r"((?:[^\\↑↓]|\\.)*)"
-_MARKED = re.compile(rf"{_PIECE}(↑{_PIECE}(?:↑([1-9][0-9]*))?)?(↓)?", re.DOTALL)
+_MARKED = re.compile(rf"{_PIECE}(↑{_PIECE}(?:↑([1-9][0-9]{{0,8}}))?)?(↓)?", re.DOTALL)
 
 # Stands for an empty label of a head, where nothing at all means that no label is given.
 _EMPTY = r"\_"
