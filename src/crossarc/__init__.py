@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         TreebankError,
     )
     from crossarc.evaluation import Scores, evaluate
-    from crossarc.inference import SpanningTrees, constrain
+    from crossarc.inference import Parts, ProjectiveTrees, SpanningTrees, constrain
     from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, read_conllu, write_conllu
     from crossarc.trees import Tree
@@ -28,6 +28,8 @@ _HOMES = {
     "CrossarcError": "errors",
     "InfeasibleError": "errors",
     "ModelError": "errors",
+    "Parts": "inference",
+    "ProjectiveTrees": "inference",
     "ScoreError": "errors",
     "Scores": "evaluation",
     "Sentence": "treebank",
@@ -46,6 +48,8 @@ __all__ = [
     "CrossarcError",
     "InfeasibleError",
     "ModelError",
+    "Parts",
+    "ProjectiveTrees",
     "ScoreError",
     "Scores",
     "Sentence",
