@@ -20,9 +20,11 @@ def closest_projective_heads(tree: Tree) -> NDArray[np.int64]:
     """
     from crossarc.inference import ProjectiveTrees
 
-    root = "single" if tree.is_single_root else "multi"
-    best = ProjectiveTrees(-_costs(tree.heads), root=root, threads=1).argmax()
-    return np.asarray(best.heads)
+    trees = ProjectiveTrees(
+        -_costs(tree.heads), root="single" if tree.is_single_root else "multi", threads=1
+    )
+    heads: NDArray[np.int64] = trees.argmax().heads
+    return heads
 
 
 def _costs(heads: NDArray[np.int64]) -> NDArray[np.float64]:
