@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         constrain,
         projective_log_prob,
     )
+    from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, read_conllu, write_conllu
     from crossarc.trees import Tree
 
@@ -42,8 +43,10 @@ _HOMES = {
     "Tree": "trees",
     "TreebankError": "errors",
     "constrain": "inference",
+    "deprojectivize": "transforms",
     "evaluate": "evaluation",
     "projective_log_prob": "inference",
+    "projectivize": "transforms",
     "read_conllu": "treebank",
     "write_conllu": "treebank",
 }
@@ -62,8 +65,10 @@ __all__ = [
     "TreebankError",
     "__version__",
     "constrain",
+    "deprojectivize",
     "evaluate",
     "projective_log_prob",
+    "projectivize",
     "read_conllu",
     "write_conllu",
 ]
