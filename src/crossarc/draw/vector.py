@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
 from crossarc.draw.arches import CORNER, FORM_SIZE, LABEL_SIZE, TAG_SIZE, Arch, Line, Passing, Root
@@ -15,7 +15,7 @@ from crossarc.draw.wrapping import wrap
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["WIDTH", "element", "svg"]
+__all__ = ["WIDTH", "Figure", "element", "svg"]
 
 #: Width of a drawing, in pixels, at which its words go on in another line.
 WIDTH = 1000
@@ -73,12 +73,20 @@ def svg(
         against=against,
         names=names,
     )
-    return element(content, width=width, theme=theme, style=stylesheet(theme)) + "\n"
+    return element(content, width=width, theme=theme, style=stylesheet(theme)).text + "\n"
+
+
+class Figure(NamedTuple):
+    """An `svg` element and its size in pixels."""
+
+    text: str
+    width: float
+    height: float
 
 
 def element(
     content: Picture, *, width: float | None = WIDTH, theme: Theme = "auto", style: str = ""
-) -> str:
+) -> Figure:
     """A picture as an `svg` element, with rules of style if it is not given them by a page."""
     inner = None if width is None else width - 2 * _PAD
     lines = wrap(content, inner)
@@ -94,7 +102,7 @@ def element(
     if legend.width:
         parts.append(legend.element(_PAD, height + 2))
         height += _ROW + 6
-    return (
+    text = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="crossarc {theme}" role="img" '
         f'width="{_n(total)}" height="{_n(height)}" viewBox="0 0 {_n(total)} {_n(height)}">'
         f"<title>{escape(content.text)}</title><desc>{escape(_description(content))}</desc>"
@@ -103,6 +111,7 @@ def element(
         + "".join(parts)
         + "</svg>"
     )
+    return Figure(text, total, height)
 
 
 def _n(value: float) -> str:
