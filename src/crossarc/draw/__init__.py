@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crossarc.draw.page import html, html_parts
+from crossarc.draw.page import html
 from crossarc.draw.terminal import text
 from crossarc.draw.tikz import latex
 from crossarc.draw.vector import svg
 
-__all__ = ["html", "html_parts", "latex", "svg", "text"]
+__all__ = ["html", "latex", "svg", "text"]

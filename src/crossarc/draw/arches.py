@@ -9,22 +9,19 @@ line begins at 0, and words run from left to right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
 from crossarc.draw.layout import stack
+from crossarc.draw.line import CORNER, FORM_SIZE, LABEL_SIZE, TAG_SIZE, Arch, Line, Passing, Root
 from crossarc.draw.metrics import advance
 from crossarc.draw.picture import Arc, Picture
 from crossarc.draw.width import cut, isolated
 
-__all__ = ["CORNER", "FORM_SIZE", "LABEL_SIZE", "TAG_SIZE", "Arch", "Line", "Passing", "Root", "lay_out"]
+__all__ = ["Layout"]
 
-FORM_SIZE, LABEL_SIZE, TAG_SIZE = 16.0, 11.0, 10.0
-CORNER = 9.0
 _WORD_GAP = 16.0
 _LEG_GAP = 8.0
-_LEAST_LEG_GAP = 6.0
+_LEAST_LEG_GAP = 5.0
 _STUB = 20.0
 _LABEL_PAD = 3.0
 _CROSSING_PAD = 4.0
@@ -32,73 +29,15 @@ _SHORTEST_DASH = 5.0
 _LONGEST_OTHER_END = 12
 
 
-@dataclass(slots=True)
-class Arch:
-    """An arc in a line: `level` 0 is the lowest; `left_open` that it goes on in another line.
-
-    `label` may name the word at the other end; `gaps` are the stretches of the top left free, for
-    the label and for legs that pass.
-    """
-
-    arc: Arc
-    left: float
-    right: float
-    level: int
-    left_open: bool
-    right_open: bool
-    label: str = ""
-    label_x: float = 0.0
-    label_width: float = 0.0
-    gaps: list[tuple[float, float]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Root:
-    """An arc from the root: a line from above all arches."""
-
-    arc: Arc
-    x: float
-    label_width: float
-
-
-@dataclass(slots=True)
-class Passing:
-    """An arc from an earlier line to a later one, above all arches; `gaps` are for root lines."""
-
-    arc: Arc
-    gaps: list[tuple[float, float]]
-
-
-@dataclass(slots=True)
-class Line:
-    """Words first .. last: the middle of each and the width it takes, and what is above them.
-
-    `passing` begins with the lowest.
-    """
-
-    first: int
-    last: int
-    centres: list[float]
-    cells: list[float]
-    width: float
-    levels: int
-    arches: list[Arch]
-    roots: list[Root]
-    passing: list[Passing]
-
-
-def lay_out(picture: Picture, first: int, last: int) -> Line:
-    """Words first .. last of a picture in one line; O(n^2) steps for n words, few in practice."""
-    return _Layout(picture, first, last).line()
-
-
 def label_width(label: str) -> float:
     """The room that a label takes on its arch."""
     return advance(label) * LABEL_SIZE + 2 * _LABEL_PAD if label else 0.0
 
 
-class _Layout:
-    """The work of `lay_out`.
+class Layout:
+    """Words first .. last of a picture in one line: `width` is known at once, the rest by `line`.
+
+    O(n^2) steps for n words in the worst case, in practice few more than n log n.
 
     Legs have positions 1, 2, ... from left to right over all words; position 0 is the left edge of
     the line and the last one its right edge. `slot` and `offset` tell the word, counted from 1 in
@@ -125,6 +64,11 @@ class _Layout:
             self.height_at[position] = len(self.pieces)
         self.height_at[0] = self.height_at[-1] = -1
         self._set_gaps()
+        self.labels = list(map(self._label, self.pieces, self.spans))
+        self.widths = list(map(label_width, self.labels))
+        self.xs = self._xs()
+        self._make_room()
+        self.width = self.xs[-1]
 
     def _place_legs(self) -> None:
         """Legs on each word: to its left, nearest first; the root; to its right, farthest first."""
@@ -137,11 +81,14 @@ class _Layout:
                 legs[low - self.first].append(((2, -high, -index), 2 * index))
         for index, arc in enumerate(self.rooted):
             legs[arc.word - self.first].append(((1, 0, 0), -1 - index))
-        self.slot, self.offset, self.cells = [0], [0.0], []
+        self.slot, self.offset = [0], [0.0]
+        self.cells: list[float] = []
+        self.text_widths: list[float] = []
         ends: dict[int, int] = {}
         forms = self.picture.forms[self.first - 1 : self.last]
         for word, (form, here) in enumerate(zip(forms, legs, strict=True)):
             width = self._word_width(form, self.first + word)
+            self.text_widths.append(width)
             here.sort()
             between = max(len(here) - 1, 1)
             step = max(_LEAST_LEG_GAP, min(_LEG_GAP, (width - 4) / between))
@@ -181,30 +128,29 @@ class _Layout:
         places = [0.0, *middles, ends[-1] + self.gaps[-1]]
         return [places[slot] + offset for slot, offset in zip(self.slot, self.offset, strict=True)]
 
+    @property
+    def centres(self) -> list[float]:
+        """The middle of each word."""
+        ends = accumulate(map(sum, zip(self.gaps, self.cells, strict=False)))
+        return [end - cell / 2 for end, cell in zip(ends, self.cells, strict=True)]
+
     def line(self) -> Line:
-        """Make room for all labels, then place them."""
-        labels = [self._label(arc, span) for arc, span in zip(self.pieces, self.spans, strict=True)]
-        widths = [label_width(label) for label in labels]
-        xs = self._make_room(widths)
-        arches = [
-            self._arch(index, xs, label, width)
-            for index, (label, width) in enumerate(zip(labels, widths, strict=True))
-        ]
+        """The line with all labels in place."""
         roots = [
-            Root(arc, xs[position], label_width(arc.shown))
+            Root(arc, self.xs[position], label_width(arc.shown))
             for arc, position in zip(self.rooted, self.root_positions, strict=True)
         ]
-        self.passing.sort(key=lambda arc: abs(arc.head - arc.word))
         gaps = _merged([(r.x - _CROSSING_PAD, r.x + _CROSSING_PAD) for r in roots])
-        ends = list(accumulate(map(sum, zip(self.gaps, self.cells, strict=False))))
+        self.passing.sort(key=lambda arc: abs(arc.head - arc.word))
         return Line(
             self.first,
             self.last,
-            [end - cell / 2 for end, cell in zip(ends, self.cells, strict=True)],
+            self.centres,
+            self.text_widths,
             self.cells,
-            xs[-1],
+            self.width,
             1 + max(self.levels, default=-1),
-            arches,
+            [self._arch(index) for index in range(len(self.pieces))],
             roots,
             [Passing(arc, gaps) for arc in self.passing],
         )
@@ -218,36 +164,36 @@ class _Layout:
         end = isolated(cut(form, _LONGEST_OTHER_END))
         return f"{arc.shown} {'→' if here_is_head else '←'} {end}".strip()
 
-    def _make_room(self, widths: Sequence[float]) -> list[float]:
+    def _make_room(self) -> None:
         """Widen the gaps between words, short arcs first, until every label fits somewhere.
 
         Gaps only grow, so what fits goes on fitting.
         """
-        xs = self._xs()
-        order = sorted(range(len(widths)), key=self.levels.__getitem__)
-        for index in order:
-            if not widths[index]:
+        for index in sorted(range(len(self.widths)), key=self.levels.__getitem__):
+            if not self.widths[index]:
                 continue
-            bounds = self._bounds(index)
             room, low, high = max(
-                (self._room(xs, index, a, b), self.slot[a], self.slot[b])
-                for a, b in pairwise(bounds)
+                (self._room(index, a, b), self.slot[a], self.slot[b])
+                for a, b in pairwise(self._bounds(index))
                 if self.slot[a] != self.slot[b]
             )
-            if room < widths[index]:
-                xs = self._widen(low, high, widths[index] - room)
-        halves = [(p, label_width(a.shown) / 2) for a, p in zip(self.rooted, self.root_positions)]
+            if room < self.widths[index]:
+                self._widen(low, high, self.widths[index] - room)
+        halves = [
+            (position, label_width(arc.shown) / 2)
+            for arc, position in zip(self.rooted, self.root_positions, strict=True)
+        ]
         halves = [(0, 0.0), *sorted(halves), (len(self.slot) - 1, 0.0)]
         for (a, before), (b, after) in pairwise(halves):
-            if xs[b] - xs[a] < before + after:
-                xs = self._widen(self.slot[a], self.slot[b], before + after - xs[b] + xs[a])
-        return xs
+            lacking = before + after - (self.xs[b] - self.xs[a])
+            if lacking > 0:
+                self._widen(self.slot[a], self.slot[b], lacking)
 
-    def _widen(self, low: int, high: int, more: float) -> list[float]:
+    def _widen(self, low: int, high: int, more: float) -> None:
         """Spread additional space over the gaps between two slots."""
         for gap in range(low, high):
             self.gaps[gap] += more / (high - low)
-        return self._xs()
+        self.xs = self._xs()
 
     def _bounds(self, index: int) -> list[int]:
         """The ends of an arch, and between them the positions of legs that pass its top."""
@@ -258,13 +204,17 @@ class _Layout:
         passing = [left + 1 + place for place, height in enumerate(heights) if height > level]
         return [left, *passing, right]
 
-    def _room(self, xs: list[float], index: int, a: int, b: int) -> float:
+    def _pads(self, index: int, a: int, b: int) -> tuple[float, float]:
+        """What a label keeps away from two bounds: corners of its arch, or legs that pass."""
         left, right = self.spans[index]
-        pads = (CORNER if end in (left, right) else _CROSSING_PAD for end in (a, b))
-        return xs[b] - xs[a] - sum(pads)
+        return CORNER if a == left else _CROSSING_PAD, CORNER if b == right else _CROSSING_PAD
 
-    def _arch(self, index: int, xs: list[float], label: str, width: float) -> Arch:
+    def _room(self, index: int, a: int, b: int) -> float:
+        return self.xs[b] - self.xs[a] - sum(self._pads(index, a, b))
+
+    def _arch(self, index: int) -> Arch:
         left, right = self.spans[index]
+        xs, width = self.xs, self.widths[index]
         bounds = self._bounds(index)
         arch = Arch(
             self.pieces[index],
@@ -273,30 +223,27 @@ class _Layout:
             self.levels[index],
             left == 0,
             right == len(self.slot) - 1,
-            label,
+            self.labels[index],
             label_width=width,
         )
         arch.gaps = [(xs[p] - _CROSSING_PAD, xs[p] + _CROSSING_PAD) for p in bounds[1:-1]]
         if width:
-            middle = (xs[left] + xs[right]) / 2
-            places = [
-                self._nearest(xs, index, pair, width, middle)
-                for pair in pairwise(bounds)
-                if self._room(xs, index, *pair) >= width - 1e-9
-            ]
-            arch.label_x = min(places, key=lambda x: abs(x - middle))
+            arch.label_x = self._label_place(index, bounds)
             arch.gaps.append((arch.label_x - width / 2, arch.label_x + width / 2))
         arch.gaps = _merged(sorted(arch.gaps))
         return arch
 
-    def _nearest(
-        self, xs: list[float], index: int, pair: tuple[int, int], width: float, middle: float
-    ) -> float:
-        """The place between two bounds that is nearest to the middle of the arch."""
-        ends = self.spans[index]
-        low, high = (CORNER if end in ends else _CROSSING_PAD for end in pair)
-        least, most = xs[pair[0]] + low + width / 2, xs[pair[1]] - high - width / 2
-        return min(max(middle, least), max(most, least))
+    def _label_place(self, index: int, bounds: list[int]) -> float:
+        """The place nearest to the middle of an arch where its label fits between two bounds."""
+        half = self.widths[index] / 2
+        middle = (self.xs[bounds[0]] + self.xs[bounds[-1]]) / 2
+        places = []
+        for a, b in pairwise(bounds):
+            before, after = self._pads(index, a, b)
+            least, most = self.xs[a] + before + half, self.xs[b] - after - half
+            if most >= least - 1e-6:
+                places.append(min(max(middle, least), max(most, least)))
+        return min(places, key=lambda x: abs(x - middle))
 
 
 def _merged(gaps: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -9,7 +9,7 @@ sum of separate letters is more than enough.
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 __all__ = ["advance"]
 
@@ -68,7 +68,7 @@ def advance(text: str) -> float:
     return sum(map(_hundredths, text)) / 100
 
 
-@lru_cache(maxsize=None)
+@cache
 def _hundredths(character: str) -> int:
     if character in _KNOWN:
         return _KNOWN[character]

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from html import escape
-from itertools import zip_longest
 from pathlib import Path
 
-from crossarc.draw.picture import Drawable, Kind, Picture, picture
+from crossarc.draw.picture import Drawable, Kind, Picture, in_step, picture
 from crossarc.draw.style import FONTS, Theme, stylesheet
 from crossarc.draw.vector import WIDTH, element
 from crossarc.draw.width import printable
-from crossarc.errors import TreebankError
 from crossarc.treebank import Sentence
 
-__all__ = ["html", "html_parts"]
+__all__ = ["html", "page"]
 
 _HERE = Path(__file__).parent
 # Whatever a page may come to hold, the browser fetches nothing for it.
@@ -49,41 +47,25 @@ def html(
     Raises:
         TreebankError: a word has no head, or the two treebanks do not match.
     """
-    return "".join(
-        html_parts(sentences, title=title, against=against, names=names, width=width, theme=theme)
+    pictures = (
+        (sentence, picture(sentence, against=other, names=names))
+        for sentence, other in in_step(sentences, against)
     )
+    return "".join(page(pictures, title=title, width=width, theme=theme))
 
 
-def html_parts(
-    sentences: Iterable[Drawable],
+def page(
+    pictures: Iterable[tuple[Drawable, Picture]],
     *,
-    title: str = "Dependency trees",
-    against: Iterable[Drawable] | None = None,
-    names: tuple[str, str] = ("first", "second"),
+    title: str,
     width: float | None = WIDTH,
     theme: Theme = "auto",
 ) -> Iterator[str]:
-    """The page of `html` piece by piece, for a treebank of any size."""
+    """A page piece by piece, for treebanks of any size."""
     yield _opening(title, theme)
-    for number, (sentence, other) in enumerate(_pairs(sentences, against), 1):
-        content = picture(sentence, against=other, names=names)
-        yield _article(number, sentence, content, width)
+    for number, (source, content) in enumerate(pictures, 1):
+        yield _article(number, source, content, width)
     yield _closing()
-
-
-def _pairs(
-    sentences: Iterable[Drawable], against: Iterable[Drawable] | None
-) -> Iterator[tuple[Drawable, Drawable | None]]:
-    if against is None:
-        yield from ((sentence, None) for sentence in sentences)
-        return
-    for number, (sentence, other) in enumerate(zip_longest(sentences, against), 1):
-        if sentence is None or other is None:
-            fewer = "second" if other is None else "first"
-            raise TreebankError(
-                f"the {fewer} treebank ends after {number - 1} sentences: compare the same sentences"
-            )
-        yield sentence, other
 
 
 def _opening(title: str, theme: Theme) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +21,10 @@ from crossarc.trees import Tree
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = ["Arc", "Drawable", "Kind", "Picture", "picture"]
+__all__ = ["Arc", "Drawable", "Kind", "Picture", "in_step", "picture"]
 
 Drawable: TypeAlias = Sentence | Tree
+Source = TypeVar("Source", bound=Drawable)
 
 # Candidate heads below this probability are left out.
 LEAST_CANDIDATE = 0.01
@@ -66,6 +68,7 @@ class Picture:
 
     text: the sentence, for a title.
     arcs: those of the tree first, in the order of the words.
+    nonprojective: which of the tree's arcs are, one a word.
     probabilities: of the heads in the tree, one a word.
     names: what is compared, if anything is.
     """
@@ -74,9 +77,14 @@ class Picture:
     tags: Sequence[str] | None
     text: str
     arcs: Sequence[Arc]
-    is_projective: bool
+    nonprojective: Sequence[bool]
     probabilities: Sequence[float | None] | None = None
     names: tuple[str, str] | None = None
+
+    @property
+    def is_projective(self) -> bool:
+        """Whether no arc of the tree is non-projective."""
+        return not any(self.nonprojective)
 
     @property
     def heads(self) -> list[int]:
@@ -122,12 +130,13 @@ def picture(
     for name, values in (("forms", forms), ("tags", tags)):
         if values is not None and len(values) != n:
             raise TreebankError(f"{n} words need as many {name}: got {len(values)}")
+    far = nonprojective(tree.heads.tolist())
     matrix, of_heads = _probabilities(source, tree, probabilities)
     if against is not None:
         _check_same_words(source, against, n)
         arcs = _difference(tree, against.tree if isinstance(against, Sentence) else against)
     else:
-        arcs = _arcs(tree, of_heads)
+        arcs = _arcs(tree, far, of_heads)
     if candidates:
         arcs += _candidates(tree, matrix, candidates)
     return Picture(
@@ -135,10 +144,31 @@ def picture(
         tags=None if tags is None else [printable(tag) for tag in tags],
         text=printable(source.text if isinstance(source, Sentence) else " ".join(forms)),
         arcs=arcs,
-        is_projective=not any(nonprojective(tree.heads.tolist())),
+        nonprojective=far,
         probabilities=of_heads,
         names=None if against is None else names,
     )
+
+
+def in_step(
+    sentences: Iterable[Source], against: Iterable[Source] | None
+) -> Iterator[tuple[Source, Source | None]]:
+    """Each sentence with what it is compared with, if anything.
+
+    Raises:
+        TreebankError: one of the two has more sentences.
+    """
+    if against is None:
+        yield from ((sentence, None) for sentence in sentences)
+        return
+    for number, (sentence, other) in enumerate(zip_longest(sentences, against)):
+        if sentence is None or other is None:
+            shorter = "second" if other is None else "first"
+            raise TreebankError(
+                f"the {shorter} treebank ends after {number} sentences: "
+                "compare the same sentences, in the same order"
+            )
+        yield sentence, other
 
 
 def _tags(sentence: Sentence) -> Sequence[str] | None:
@@ -152,9 +182,11 @@ def _labels(tree: Tree) -> list[str]:
     return ["" if label == "_" else printable(str(label)) for label in tree.labels]
 
 
-def _arcs(tree: Tree, probabilities: Sequence[float | None] | None) -> list[Arc]:
+def _arcs(
+    tree: Tree, far: Sequence[bool], probabilities: Sequence[float | None] | None
+) -> list[Arc]:
     heads: list[int] = tree.heads.tolist()
-    kinds = [Kind.nonprojective if far else Kind.plain for far in nonprojective(heads)]
+    kinds = [Kind.nonprojective if one else Kind.plain for one in far]
     chances = probabilities or [None] * len(heads)
     words = range(1, len(heads) + 1)
     return list(map(Arc, heads, words, _labels(tree), kinds, chances))
@@ -183,7 +215,8 @@ def _candidates(
 ) -> list[Arc]:
     if matrix is None:
         raise TreebankError(
-            "candidates need the probability of every arc: give probabilities as an (n+1, n+1) array"
+            "candidates need the probability of every arc: "
+            "give probabilities as an (n+1, n+1) array"
         )
     n = len(tree)
     arcs = []
@@ -199,7 +232,9 @@ def _candidates(
 
 def _check_same_words(source: Drawable, against: Drawable, n: int) -> None:
     if len(against) != n:
-        raise TreebankError(f"a sentence of {n} words cannot be compared with one of {len(against)}")
+        raise TreebankError(
+            f"a sentence of {n} words cannot be compared with one of {len(against)}"
+        )
     if isinstance(source, Sentence) and isinstance(against, Sentence):
         pairs = zip(source.forms, against.forms, strict=True)
         for word, (here, there) in enumerate(pairs, 1):

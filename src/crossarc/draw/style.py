@@ -6,9 +6,10 @@ What colours tell is told by the line too: see `docs/drawing.md`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal
 
-from crossarc.draw.arches import FORM_SIZE, LABEL_SIZE, TAG_SIZE
+from crossarc.draw.line import FORM_SIZE, LABEL_SIZE, TAG_SIZE
 
 __all__ = ["FONTS", "Theme", "stylesheet"]
 
@@ -19,10 +20,12 @@ FONTS = '"Noto Sans","Segoe UI","Helvetica Neue",Arial,"DejaVu Sans",sans-serif'
 _SHAPES = f"""\
 .crossarc{{font-family:{FONTS};font-size:{FORM_SIZE:g}px}}
 .crossarc text{{text-anchor:middle}}
-.crossarc .label{{font-size:{LABEL_SIZE:g}px;dominant-baseline:central}}
-.crossarc .tag,.crossarc .chance,.crossarc .legend text{{font-size:{TAG_SIZE:g}px}}
-.crossarc .legend text{{text-anchor:start}}
+.crossarc .label{{font-size:{LABEL_SIZE:g}px}}
+.crossarc .tag,.crossarc .chance{{font-size:{TAG_SIZE:g}px}}
+.crossarc .legend text,.crossarc .caption{{font-size:{TAG_SIZE:g}px}}
+.crossarc .legend text,.crossarc .caption{{text-anchor:start}}
 .crossarc .line{{fill:none;stroke-linecap:round}}
+.crossarc .bar{{stroke-width:1.5}}
 .crossarc .nonprojective .line{{stroke-width:2}}
 .crossarc .first .line{{stroke-width:2.4}}
 .crossarc .second .line{{stroke-width:1.8;stroke-dasharray:6 4}}
@@ -37,7 +40,7 @@ _PAINT = {
     "fill": {
         ".paper": ("#ffffff", "#14181f"),
         "text": ("#1b2430", "#e8edf4"),
-        ".tag,.chance,.legend text": ("#5c6878", "#9aa7b8"),
+        ".tag,.chance,.legend text,.caption": ("#5c6878", "#9aa7b8"),
         ".label": ("#45525f", "#b4c0ce"),
         ".tip": ("#7b8794", "#8896a8"),
         ".nonprojective .tip,.nonprojective .label": ("#c2340c", "#ff9466"),
@@ -48,7 +51,7 @@ _PAINT = {
         ".candidate .tip,.candidate .label": ("#5c6878", "#9aa7b8"),
     },
     "stroke": {
-        ".line": ("#7b8794", "#8896a8"),
+        ".line,.bar": ("#7b8794", "#8896a8"),
         ".nonprojective .line": ("#c2340c", "#ff9466"),
         ".same .line": ("#aab4bf", "#5f6b7a"),
         ".first .line": ("#0b62a4", "#6cb8f5"),
@@ -58,6 +61,7 @@ _PAINT = {
 }
 
 
+@cache
 def stylesheet(theme: Theme, *, switch: bool = False) -> str:
     """The rules of a drawing.
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from crossarc.draw.crossings import nonprojective
 from crossarc.draw.layout import Stem, stems
 from crossarc.draw.picture import Arc, Drawable, Kind, Picture, picture
 from crossarc.draw.width import cut, display_width, isolated, printable
@@ -80,7 +79,7 @@ def text(
     lines = _header(source, width) if isinstance(source, Sentence) else []
     if color:
         lines = [f"{_DIM}{line}{_PLAIN}" for line in lines]
-    marked = nonprojective(content.heads)
+    marked = content.nonprojective
     by_head = stems(content.heads)
     columns = _columns(content)
     if width is not None:
@@ -135,7 +134,7 @@ def _count_levels(by_head: dict[tuple[int, bool], Stem]) -> int:
     return 1 + max((stem.level for stem in by_head.values()), default=-1)
 
 
-def _aligned(columns: list[list[str]], marked: list[bool], color: bool) -> Iterator[str]:
+def _aligned(columns: list[list[str]], marked: Sequence[bool], color: bool) -> Iterator[str]:
     """Form, tag and label of each word, in columns of equal width, the last one ragged."""
     widths = [max(map(display_width, column)) for column in columns]
     for row, values in enumerate(zip(*columns, strict=True)):
@@ -150,7 +149,7 @@ def _aligned(columns: list[list[str]], marked: list[bool], color: bool) -> Itera
 
 
 def _arcs(
-    heads: list[int], marked: list[bool], by_head: dict[tuple[int, bool], Stem], color: bool
+    heads: list[int], marked: Sequence[bool], by_head: dict[tuple[int, bool], Stem], color: bool
 ) -> Iterator[str]:
     """The lines on the left of each word, two characters a level, after two for the root."""
     levels = _count_levels(by_head)

@@ -11,7 +11,8 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from crossarc.draw.arches import FORM_SIZE, Arch, Line, Root, lay_out
+from crossarc.draw.arches import Layout
+from crossarc.draw.line import FORM_SIZE, Arch, Line, Root
 from crossarc.draw.picture import Drawable, Kind, Picture, picture
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _document(environments: list[str]) -> str:
 
 def environment(content: Picture) -> str:
     """A picture as a `dependency` environment, ending in a line break."""
-    line = lay_out(content, 1, len(content.forms))
+    line = Layout(content, 1, len(content.forms)).line()
     writer = _Writer(content, line)
     rows = [writer.row([_form(form) for form in content.forms], first=True)]
     if content.tags is not None:
@@ -169,7 +170,9 @@ class _Writer:
                 middles = abs(line.centres[word] - line.centres[before])
                 gap = f"[{_em(middles - (line.cells[word] + line.cells[before]) / 2)}]"
             width = f"|[minimum width={_em(line.cells[word])}]| " if first else ""
-            parts.append(f"\\&{gap} {width}{{{cells[word]}}}" if place else f"{width}{{{cells[word]}}}")
+            parts.append(
+                f"\\&{gap} {width}{{{cells[word]}}}" if place else f"{width}{{{cells[word]}}}"
+            )
         return " ".join(parts)
 
     def column(self, word: int) -> int:
@@ -200,7 +203,7 @@ class _Writer:
         return f"\\depedge[{','.join(options)}]{ends}{{{escaped(arc.shown)}}}"
 
     def root(self, root: Root) -> str:
-        """An arc from the root, whose line `\\deproot` would always put on the middle of the word."""
+        """An arc from the root; `\\deproot` would put it on the middle of the word, among legs."""
         word = f"\\wordref{{1}}{{{self.column(root.arc.word)}}}.north"
         shift = self.offset(root.x, root.arc.word)
         colour, line = _LINES.get(root.arc.kind, ("black", ""))

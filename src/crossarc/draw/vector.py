@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
-from crossarc.draw.arches import CORNER, FORM_SIZE, LABEL_SIZE, TAG_SIZE, Arch, Line, Passing, Root
+from crossarc.draw.line import CORNER, FORM_SIZE, LABEL_SIZE, TAG_SIZE, Arch, Line, Passing, Root
 from crossarc.draw.metrics import advance
 from crossarc.draw.picture import Arc, Drawable, Kind, Picture, picture
 from crossarc.draw.style import Theme, stylesheet
@@ -24,6 +24,8 @@ _PAD = 14.0
 _LOWEST, _LEVEL, _PASSING = 34.0, 21.0, 6.0
 _WORD_TOP = 6.0
 _ROOT_GAP = 6.0
+# Legs that stand out so far beyond their word are tied together by a bar.
+_OVERHANG = 6.0
 _ROW = 14.0
 _BETWEEN_LINES = 26.0
 _TIP = 6.5
@@ -53,7 +55,7 @@ def svg(
         forms: other words than those of the sentence; for a tree, by default their numbers.
         tags: other tags than UPOS, below the words.
         probabilities: of the heads, one a word, or of all arcs, (n+1, n+1), as `marginals()` gives
-            them; by default those in MISC (`HeadProb=`), if there are any. Likely arcs are stronger.
+            them; by default those in MISC (`HeadProb=`), if any. Likely arcs are stronger.
         candidates: words whose other possible heads are drawn too, faintly, from 1% on; needs the
             probabilities of all arcs.
         against: another tree for the same words. Arcs in only one of the two are marked.
@@ -163,14 +165,20 @@ class _Drawing:
         """Draw a line of words whose arches may begin at `top`."""
         foot = top + (LABEL_SIZE + _ROOT_GAP if line.roots else 0.0)
         band = foot + _PASSING * len(line.passing)
-        foot = band + (_PASSING if line.passing else 0.0) + _LOWEST + _LEVEL * max(line.levels - 1, 0) + LABEL_SIZE / 2
+        foot = (
+            band
+            + (_PASSING if line.passing else 0.0)
+            + _LOWEST
+            + _LEVEL * max(line.levels - 1, 0)
+            + LABEL_SIZE / 2
+        )
         for index, passing in enumerate(line.passing):
             self.pieces[passing.arc].append(self._passing(passing, line, band - _PASSING * index))
         for arch in line.arches:
             self.pieces[arch.arc].append(self._arch(arch, foot))
         for root in line.roots:
             self.pieces[root.arc].append(self._root(root, top, foot))
-        self._words(line, foot + _WORD_TOP + FORM_SIZE * 0.8)
+        self._words(line, foot)
 
     def _x(self, x: float) -> float:
         return self.total - _PAD - x if self.mirrored else _PAD + x
@@ -201,7 +209,7 @@ class _Drawing:
         if not (arch.left_open if word_is_left else arch.right_open):
             parts.append(_tip(self._x(left if word_is_left else right), foot))
         if arch.label_width:
-            parts.append(_text("label", self._x(arch.label_x), y, arch.label))
+            parts.append(_label(self._x(arch.label_x), y, arch.label))
         return "".join(parts)
 
     def _passing(self, passing: Passing, line: Line, y: float) -> str:
@@ -224,17 +232,20 @@ class _Drawing:
         parts = [f'<path class="line" d="M{_n(x)} {_n(start)}V{_n(foot - _TIP + 1)}"/>']
         parts.append(_tip(x, foot))
         if root.arc.shown:
-            parts.append(_text("label", x, top + LABEL_SIZE / 2, root.arc.shown))
+            parts.append(_label(x, top + LABEL_SIZE / 2, root.arc.shown))
         return "".join(parts)
 
-    def _words(self, line: Line, y: float) -> None:
+    def _words(self, line: Line, foot: float) -> None:
         content = self.content
+        y = foot + _WORD_TOP + FORM_SIZE * 0.8
         direction = ' direction="rtl"' if self.mirrored else ""
         for word, centre in enumerate(line.centres, line.first):
             x = self._x(centre)
-            self.texts.append(
-                _text("word", x, y, content.forms[word - 1], direction)
-            )
+            self.texts.append(_text("word", x, y, content.forms[word - 1], direction))
+            if line.cells[word - line.first] > line.text_widths[word - line.first] + _OVERHANG:
+                half = line.cells[word - line.first] / 2
+                bar = f"M{_n(x - half)} {_n(foot + 2)}h{_n(2 * half)}"
+                self.texts.append(f'<path class="bar" d="{bar}"/>')
             below = y
             if content.tags is not None:
                 below += _ROW
@@ -250,6 +261,11 @@ class _Drawing:
 
 def _text(kind: str, x: float, y: float, text: str, more: str = "") -> str:
     return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}"{more}>{escape(text)}</text>'
+
+
+def _label(x: float, y: float, text: str) -> str:
+    """A label, centred on y by its baseline: not every program knows `dominant-baseline`."""
+    return _text("label", x, y + LABEL_SIZE * 0.35, text)
 
 
 def _tip(x: float, y: float) -> str:

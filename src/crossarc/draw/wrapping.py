@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from crossarc.draw.arches import Line, lay_out
+from crossarc.draw.arches import Layout
+from crossarc.draw.line import Line
 from crossarc.draw.picture import Picture
 
 __all__ = ["wrap"]
@@ -21,29 +22,30 @@ def wrap(picture: Picture, width: float | None) -> list[Line]:
     None: one line, however wide.
     """
     n = len(picture.forms)
-    whole = lay_out(picture, 1, n)
+    whole = Layout(picture, 1, n)
     if width is None or whole.width <= width or n == 1:
-        return [whole]
+        return [whole.line()]
     limit = width * _FIRST_TRY
     while True:
         ends = _breaks(picture, whole, limit)
         starts = [1, *(end + 1 for end in ends[:-1])]
-        lines = [lay_out(picture, *line) for line in zip(starts, ends, strict=True)]
+        lines = [Layout(picture, *line) for line in zip(starts, ends, strict=True)]
         # Words of a line may need more room than in the long one, for what leads to other lines.
         if all(line.width <= width or line.first == line.last for line in lines):
-            return lines
+            return [line.line() for line in lines]
         limit *= _NEXT_TRY
 
 
-def _breaks(picture: Picture, whole: Line, limit: float) -> list[int]:
+def _breaks(picture: Picture, whole: Layout, limit: float) -> list[int]:
     """The last word of each line: the cheapest way to break the long line, by dynamic programming.
 
     A line costs the arcs that pass over its end and the square of its empty share.
     """
-    n = len(whole.centres)
+    n = len(picture.forms)
     cut = _arcs_over(picture)
-    left = [centre - cell / 2 for centre, cell in zip(whole.centres, whole.cells, strict=True)]
-    right = [centre + cell / 2 for centre, cell in zip(whole.centres, whole.cells, strict=True)]
+    places = list(zip(whole.centres, whole.cells, strict=True))
+    left = [centre - cell / 2 for centre, cell in places]
+    right = [centre + cell / 2 for centre, cell in places]
     cost = [0.0] + [float("inf")] * n
     start = [0] * (n + 1)
     for end in range(1, n + 1):
