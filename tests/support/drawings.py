@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import NamedTuple
 from xml.etree import ElementTree
+
+import numpy as np
 
 from crossarc.draw.metrics import advance
 
@@ -25,16 +26,6 @@ class Box(NamedTuple):
     top: float
     right: float
     bottom: float
-
-    def meets(self, other: Box) -> bool:
-        """Whether the insides of two boxes have a point in common."""
-        apart = 0.01
-        return (
-            self.left < other.right - apart
-            and other.left < self.right - apart
-            and self.top < other.bottom - apart
-            and other.top < self.bottom - apart
-        )
 
 
 class Text(NamedTuple):
@@ -59,12 +50,12 @@ class Segment(NamedTuple):
     x2: float
     y2: float
 
-    def near(self, margin: float = 0.0) -> Box:
+    def near(self) -> Box:
         return Box(
-            min(self.x1, self.x2) - margin,
-            min(self.y1, self.y2) - margin,
-            max(self.x1, self.x2) + margin,
-            max(self.y1, self.y2) + margin,
+            min(self.x1, self.x2),
+            min(self.y1, self.y2),
+            max(self.x1, self.x2),
+            max(self.y1, self.y2),
         )
 
 
@@ -134,28 +125,27 @@ class Drawing:
 
     def check(self) -> None:
         """Nothing overlaps, nothing is outside, no line touches another or passes a text."""
-        canvas = Box(0, 0, self.width, self.height)
-        for one in self.texts:
-            assert inside(one.box, canvas), (one, canvas)
-        for arc in self.arcs:
-            for segment in arc.segments:
-                assert inside(segment.near(), canvas), (arc.title, segment)
-        for a, b in combinations(self.texts, 2):
-            assert not a.box.meets(b.box), (a, b)
+        texts = [one.box for one in self.texts]
         lines = [(arc, segment.near()) for arc in self.arcs for segment in arc.segments]
-        for arc, box in lines:
-            for one in self.texts:
-                assert not one.box.meets(grown(box, 0.5)), (one, arc.title)
-        for (arc, box), (other, other_box) in combinations(lines, 2):
-            if arc is not other:
-                assert not grown(box, CLEAR / 2).meets(grown(other_box, CLEAR / 2)), (
-                    arc.title,
-                    other.title,
-                )
+        canvas = Box(0, 0, self.width, self.height)
+        for box in (*texts, *(box for _, box in lines)):
+            assert inside(box, canvas), (box, canvas)
+        for i, j in meetings(texts, texts):
+            assert i == j, (self.texts[i], self.texts[j])
+        boxes = [box for _, box in lines]
+        for i, j in meetings(texts, boxes, 0.5):
+            raise AssertionError((self.texts[i], lines[j][0].title))
+        for i, j in meetings(boxes, boxes, CLEAR):
+            assert lines[i][0] is lines[j][0], (lines[i][0].title, lines[j][0].title)
 
 
-def grown(box: Box, margin: float) -> Box:
-    return Box(box.left - margin, box.top - margin, box.right + margin, box.bottom + margin)
+def meetings(boxes: list[Box], others: list[Box], margin: float = 0.0) -> Iterator[tuple[int, int]]:
+    """Which boxes come closer than the margin to which others."""
+    if boxes and others:
+        apart = margin - 0.01
+        a, b = np.array(boxes)[:, None, :], np.array(others)[None, :, :]
+        near = (a[..., :2] < b[..., 2:] + apart) & (b[..., :2] < a[..., 2:] + apart)
+        yield from zip(*(index.tolist() for index in near.all(axis=2).nonzero()), strict=True)
 
 
 def inside(box: Box, canvas: Box) -> bool:

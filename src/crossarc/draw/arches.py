@@ -47,6 +47,7 @@ class Layout:
     def __init__(self, picture: Picture, first: int, last: int) -> None:
         self.picture, self.first, self.last = picture, first, last
         self.words = last - first + 1
+        self.chances = picture.chances
         self.pieces, self.passing = [], []
         for arc in picture.arcs:
             low, high = sorted(arc[:2])
@@ -110,8 +111,8 @@ class Layout:
         width = advance(form) * FORM_SIZE
         if self.picture.tags is not None:
             width = max(width, advance(self.picture.tags[word - 1]) * TAG_SIZE)
-        if self.picture.probabilities is not None:
-            width = max(width, advance("100%") * TAG_SIZE)
+        if self.chances is not None:
+            width = max(width, advance(self.chances[word - 1]) * TAG_SIZE)
         return width
 
     def _set_gaps(self) -> None:
@@ -140,7 +141,7 @@ class Layout:
             Root(arc, self.xs[position], label_width(arc.shown))
             for arc, position in zip(self.rooted, self.root_positions, strict=True)
         ]
-        gaps = _merged([(r.x - _CROSSING_PAD, r.x + _CROSSING_PAD) for r in roots])
+        gaps = _merged(sorted((r.x - _CROSSING_PAD, r.x + _CROSSING_PAD) for r in roots))
         self.passing.sort(key=lambda arc: abs(arc.head - arc.word))
         return Line(
             self.first,

@@ -82,6 +82,13 @@ class Picture:
     names: tuple[str, str] | None = None
 
     @property
+    def chances(self) -> list[str] | None:
+        """The probabilities as they are shown, empty where there is none."""
+        if self.probabilities is None:
+            return None
+        return ["" if chance is None else f"{chance:.0%}" for chance in self.probabilities]
+
+    @property
     def is_projective(self) -> bool:
         """Whether no arc of the tree is non-projective."""
         return not any(self.nonprojective)

@@ -109,9 +109,7 @@ def _columns(content: Picture) -> list[list[str]]:
     n = len(content.forms)
     columns = [list(content.forms), list(content.tags or [])]
     columns.append([arc.label for arc in content.arcs[:n]])
-    columns.append(
-        ["" if chance is None else f"{chance:.0%}" for chance in content.probabilities or []]
-    )
+    columns.append(content.chances or [])
     notes: list[list[str]] = [[] for _ in range(n)]
     for arc in content.arcs:
         if arc.kind is Kind.relabelled:

@@ -118,8 +118,7 @@ def environment(content: Picture) -> str:
     rows = [writer.row([_form(form) for form in content.forms], first=True)]
     if content.tags is not None:
         rows.append(writer.row([f"\\scriptsize {escaped(tag)}" for tag in content.tags]))
-    if content.probabilities is not None:
-        chances = ["" if p is None else f"{p:.0%}" for p in content.probabilities]
+    if (chances := content.chances) is not None:
         rows.append(writer.row([f"\\scriptsize {escaped(chance)}" for chance in chances]))
     # Higher edges first: where one passes the label of a lower one, the label stays on top.
     arches = sorted(line.arches, key=lambda arch: -arch.level)

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
+from crossarc.draw.elements import number, text_element
+from crossarc.draw.legend import MEANINGS, Legend
 from crossarc.draw.line import CORNER, FORM_SIZE, LABEL_SIZE, TAG_SIZE, Arch, Line, Passing, Root
-from crossarc.draw.metrics import advance
 from crossarc.draw.picture import Arc, Drawable, Kind, Picture, picture
 from crossarc.draw.style import Theme, stylesheet
 from crossarc.draw.wrapping import wrap
@@ -29,8 +30,6 @@ _OVERHANG = 6.0
 _ROW = 14.0
 _BETWEEN_LINES = 26.0
 _TIP = 6.5
-_SAMPLE = 30.0
-_LEGEND = {Kind.first: "only {0}", Kind.second: "only {1}", Kind.relabelled: "other label"}
 
 
 def svg(
@@ -92,7 +91,7 @@ def element(
     """A picture as an `svg` element, with rules of style if it is not given them by a page."""
     inner = None if width is None else width - 2 * _PAD
     lines = wrap(content, inner)
-    legend = _Legend(content)
+    legend = Legend(content)
     total = max([line.width for line in lines] + [legend.width]) + 2 * _PAD
     drawn = _Drawing(content, total)
     top = _PAD
@@ -104,9 +103,10 @@ def element(
     if legend.width:
         parts.append(legend.element(_PAD, height + 2))
         height += _ROW + 6
+    size = f"{number(total)} {number(height)}"
     text = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="crossarc {theme}" role="img" '
-        f'width="{_n(total)}" height="{_n(height)}" viewBox="0 0 {_n(total)} {_n(height)}">'
+        f'width="{number(total)}" height="{number(height)}" viewBox="0 0 {size}">'
         f"<title>{escape(content.text)}</title><desc>{escape(_description(content))}</desc>"
         + (f"<style>{style}</style>" if style else "")
         + '<rect class="paper" width="100%" height="100%" rx="6"/>'
@@ -114,11 +114,6 @@ def element(
         + "</svg>"
     )
     return Figure(text, total, height)
-
-
-def _n(value: float) -> str:
-    """A coordinate with one decimal at most."""
-    return f"{value:.1f}".removesuffix(".0")
 
 
 def _description(content: Picture) -> str:
@@ -133,8 +128,8 @@ def _told(content: Picture, arc: Arc) -> str:
         about.append(f"{arc.probability:.1%}")
     if arc.kind is Kind.nonprojective:
         about.append("non-projective")
-    elif arc.kind in _LEGEND and arc.kind is not Kind.relabelled and content.names:
-        about.append(_LEGEND[arc.kind].format(*content.names))
+    elif arc.kind in MEANINGS and arc.kind is not Kind.relabelled and content.names:
+        about.append(MEANINGS[arc.kind].format(*content.names))
     elif arc.kind is Kind.candidate:
         about.append("candidate")
     told = f"{head} → {content.forms[arc.word - 1]}"
@@ -192,19 +187,19 @@ class _Drawing:
         path = ""
         start = left
         if arch.left_open:
-            path += f"M{_n(self._x(left))} {_n(y)}"
+            path += f"M{number(self._x(left))} {number(y)}"
         else:
             rise = foot - (_TIP - 1 if word_is_left else 0)
             x = self._x(left)
-            path += f"M{_n(x)} {_n(rise)}V{_n(y + corner)}Q{_n(x)} {_n(y)} "
-            path += f"{_n(x + sign * corner)} {_n(y)}"
+            path += f"M{number(x)} {number(rise)}V{number(y + corner)}Q{number(x)} {number(y)} "
+            path += f"{number(x + sign * corner)} {number(y)}"
             start = left + corner
         end = right if arch.right_open else right - corner
         path += self._top(arch.gaps, start, end, y)
         if not arch.right_open:
             fall = foot - (0 if word_is_left else _TIP - 1)
             x = self._x(right)
-            path += f"Q{_n(x)} {_n(y)} {_n(x)} {_n(y + corner)}V{_n(fall)}"
+            path += f"Q{number(x)} {number(y)} {number(x)} {number(y + corner)}V{number(fall)}"
         parts = [f'<path class="line" d="{path}"/>']
         if not (arch.left_open if word_is_left else arch.right_open):
             parts.append(_tip(self._x(left if word_is_left else right), foot))
@@ -213,7 +208,7 @@ class _Drawing:
         return "".join(parts)
 
     def _passing(self, passing: Passing, line: Line, y: float) -> str:
-        path = f"M{_n(self._x(0))} {_n(y)}" + self._top(passing.gaps, 0, line.width, y)
+        path = f"M{number(self._x(0))} {number(y)}" + self._top(passing.gaps, 0, line.width, y)
         return f'<path class="line passing" d="{path}"/>'
 
     def _top(self, gaps: list[tuple[float, float]], start: float, end: float, y: float) -> str:
@@ -221,15 +216,15 @@ class _Drawing:
         path = ""
         for low, high in gaps:
             if low > start:
-                path += f"H{_n(self._x(low))}"
+                path += f"H{number(self._x(low))}"
             start = max(high, start)
-            path += f"M{_n(self._x(start))} {_n(y)}"
-        return path + f"H{_n(self._x(end))}" if end > start else path
+            path += f"M{number(self._x(start))} {number(y)}"
+        return path + f"H{number(self._x(end))}" if end > start else path
 
     def _root(self, root: Root, top: float, foot: float) -> str:
         x = self._x(root.x)
         start = top + LABEL_SIZE + 2 if root.arc.shown else top
-        parts = [f'<path class="line" d="M{_n(x)} {_n(start)}V{_n(foot - _TIP + 1)}"/>']
+        parts = [f'<path class="line" d="M{number(x)} {number(start)}V{number(foot - _TIP + 1)}"/>']
         parts.append(_tip(x, foot))
         if root.arc.shown:
             parts.append(_label(x, top + LABEL_SIZE / 2, root.arc.shown))
@@ -238,39 +233,35 @@ class _Drawing:
     def _words(self, line: Line, foot: float) -> None:
         content = self.content
         y = foot + _WORD_TOP + FORM_SIZE * 0.8
+        chances = content.chances
         direction = ' direction="rtl"' if self.mirrored else ""
         for word, centre in enumerate(line.centres, line.first):
             x = self._x(centre)
-            self.texts.append(_text("word", x, y, content.forms[word - 1], direction))
+            self.texts.append(text_element("word", x, y, content.forms[word - 1], direction))
             if line.cells[word - line.first] > line.text_widths[word - line.first] + _OVERHANG:
                 half = line.cells[word - line.first] / 2
-                bar = f"M{_n(x - half)} {_n(foot + 2)}h{_n(2 * half)}"
+                bar = f"M{number(x - half)} {number(foot + 2)}h{number(2 * half)}"
                 self.texts.append(f'<path class="bar" d="{bar}"/>')
             below = y
             if content.tags is not None:
                 below += _ROW
-                self.texts.append(_text("tag", x, below, content.tags[word - 1]))
-            if content.probabilities is not None:
+                self.texts.append(text_element("tag", x, below, content.tags[word - 1]))
+            if chances is not None:
                 below += _ROW
-                chance = content.probabilities[word - 1]
-                if chance is not None:
-                    self.texts.append(_text("chance", x, below, f"{chance:.0%}"))
-        rows = (content.tags is not None) + (content.probabilities is not None)
+                if chances[word - 1]:
+                    self.texts.append(text_element("chance", x, below, chances[word - 1]))
+        rows = (content.tags is not None) + (chances is not None)
         self.bottom = y + rows * _ROW + (TAG_SIZE if rows else FORM_SIZE) * 0.3
-
-
-def _text(kind: str, x: float, y: float, text: str, more: str = "") -> str:
-    return f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}"{more}>{escape(text)}</text>'
 
 
 def _label(x: float, y: float, text: str) -> str:
     """A label, centred on y by its baseline: not every program knows `dominant-baseline`."""
-    return _text("label", x, y + LABEL_SIZE * 0.35, text)
+    return text_element("label", x, y + LABEL_SIZE * 0.35, text)
 
 
 def _tip(x: float, y: float) -> str:
     half = _TIP / 2
-    return f'<path class="tip" d="M{_n(x)} {_n(y)}l{-half:g} {-_TIP:g}h{_TIP:g}z"/>'
+    return f'<path class="tip" d="M{number(x)} {number(y)}l{-half:g} {-_TIP:g}h{_TIP:g}z"/>'
 
 
 def _strength(arc: Arc) -> str:
@@ -279,25 +270,3 @@ def _strength(arc: Arc) -> str:
         return ""
     share = min(arc.probability, 1.0)
     return f' stroke-width="{0.9 + 0.9 * share:.2f}" stroke-opacity="{0.35 + 0.65 * share:.2f}"'
-
-
-class _Legend:
-    """What the lines of a comparison mean, in one row."""
-
-    def __init__(self, content: Picture) -> None:
-        kinds = {arc.kind for arc in content.arcs}
-        shown = [kind for kind in _LEGEND if kind in kinds] if content.names else []
-        names = content.names or ("", "")
-        self.items = [(kind, _LEGEND[kind].format(*names)) for kind in shown]
-        self.widths = [_SAMPLE + 22 + advance(text) * TAG_SIZE for _, text in self.items]
-        self.width = sum(self.widths)
-
-    def element(self, x: float, y: float) -> str:
-        """The row, its text centred on y."""
-        parts = ['<g class="legend">']
-        for (kind, text), width in zip(self.items, self.widths, strict=True):
-            path = f"M{_n(x)} {_n(y)}h{_SAMPLE:g}"
-            parts.append(f'<g class="{kind}"><path class="line" d="{path}"/></g>')
-            parts.append(_text("name", x + _SAMPLE + 6, y + TAG_SIZE * 0.35, text))
-            x += width
-        return "".join(parts) + "</g>"
