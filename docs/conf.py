@@ -32,6 +32,7 @@ autodoc_type_aliases = {
         "Readable",
         "Writable",
         "OnError",
+        "Drawable",
     )
 }
 add_module_names = False

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.drawings import NAMESPACE, Drawing
+from support.files import ROOT
 from support.trees import all_trees, trees
 
 from crossarc import Sentence, Tree
@@ -209,3 +210,10 @@ def test_notebooks_show_drawings() -> None:
     assert sentence._repr_svg_() == svg(sentence)
     assert sentence.tree._repr_svg_() == svg(sentence.tree)
     assert Sentence.build(["a"])._repr_svg_() is None
+
+
+@pytest.mark.parametrize("name", ["crossing", "difference"])
+def test_pictures_of_the_documentation(name: str) -> None:
+    drawing = Drawing((ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8"))
+    drawing.check()
+    assert len(list(drawing.ends())) == len(drawing.arcs)

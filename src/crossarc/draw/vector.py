@@ -107,18 +107,13 @@ def element(
     text = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="crossarc {theme}" role="img" '
         f'width="{number(total)}" height="{number(height)}" viewBox="0 0 {size}">'
-        f"<title>{escape(content.text)}</title><desc>{escape(_description(content))}</desc>"
+        f"<title>{escape(content.text)}</title><desc>{drawn.description}</desc>"
         + (f"<style>{style}</style>" if style else "")
         + '<rect class="paper" width="100%" height="100%" rx="6"/>'
         + "".join(parts)
         + "</svg>"
     )
     return Figure(text, total, height)
-
-
-def _description(content: Picture) -> str:
-    """The arcs in words, for those who do not see them."""
-    return "; ".join(_told(content, arc) for arc in content.arcs)
 
 
 def _told(content: Picture, arc: Arc) -> str:
@@ -144,15 +139,20 @@ class _Drawing:
         self.total = total
         self.mirrored = content.is_right_to_left
         self.pieces: dict[Arc, list[str]] = {arc: [] for arc in content.arcs}
+        self.titles = {arc: escape(_told(content, arc)) for arc in content.arcs}
         self.texts: list[str] = []
         self.bottom = 0.0
+
+    @property
+    def description(self) -> str:
+        """The arcs in words, for those who do not see them."""
+        return "; ".join(self.titles.values())
 
     @property
     def arcs(self) -> Iterator[str]:
         """One group an arc."""
         for arc, pieces in self.pieces.items():
-            title = escape(_told(self.content, arc))
-            yield f'<g class="arc {arc.kind}"{_strength(arc)}><title>{title}</title>'
+            yield f'<g class="arc {arc.kind}"{_strength(arc)}><title>{self.titles[arc]}</title>'
             yield from pieces
             yield "</g>"
 
