@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,6 +25,18 @@ def test_nonprojective_arcs_of_small_trees(n: int) -> None:
 @given(trees(max_words=80))
 def test_nonprojective_arcs_are_those_of_the_kernel(heads: list[int]) -> None:
     assert nonprojective(heads) == Tree(heads).nonprojective_arcs.tolist()
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_at_a_crossing_one_arc_is_marked(n: int) -> None:
+    """Two arcs that cross, or an arc over a word that hangs from the root."""
+    for heads in all_trees(n):
+        marked = nonprojective(heads)
+        arcs = [(min(h, m), max(h, m), marked[m - 1]) for m, h in enumerate(heads, 1) if h]
+        for (a, c, one), (b, d, other) in itertools.permutations(arcs, 2):
+            assert one or other or not a < b < c < d
+        for a, c, one in arcs:
+            assert one or all(heads[word - 1] for word in range(a + 1, c))
 
 
 def test_nonprojective_arcs_of_long_sentences() -> None:

@@ -27,7 +27,7 @@ _WORD_TOP = 6.0
 _ROOT_GAP = 6.0
 # Legs that stand out so far beyond their word are tied together by a bar.
 _OVERHANG = 6.0
-_ROW = 14.0
+_ROW = 15.0
 _BETWEEN_LINES = 26.0
 _TIP = 6.5
 
