@@ -33,6 +33,7 @@ autodoc_type_aliases = {
         "Writable",
         "OnError",
         "Order",
+        "Drawable",
     )
 }
 add_module_names = False

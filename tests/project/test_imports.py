@@ -63,6 +63,17 @@ def test_reading_and_scoring_load_no_compiler() -> None:
     assert not {"numba", "scipy"} & modules
 
 
+@pytest.mark.parametrize("drawing", ["text", "svg", "html", "tex"])
+def test_drawing_loads_no_compiler(drawing: str) -> None:
+    modules = loaded_after(
+        "from crossarc.app.cli import app\n"
+        f"try: app(['draw', '@sample', '--format', '{drawing}', '--nonprojective', '-n', '2'])\n"
+        "except SystemExit: pass"
+    )
+    assert "crossarc.draw" in modules
+    assert not {"numba", "scipy", "crossarc.inference", "crossarc.evaluation"} & modules
+
+
 def test_public_names() -> None:
     assert sorted(ca.__all__) == dir(ca)
     for name in ca.__all__:
