@@ -32,6 +32,8 @@ autodoc_type_aliases = {
         "Readable",
         "Writable",
         "OnError",
+        "Order",
+        "Drawable",
     )
 }
 add_module_names = False

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         projective_log_prob,
     )
     from crossarc.parser import Parser, load
+    from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, read_conllu, write_conllu
     from crossarc.trees import Tree
 
@@ -44,9 +45,11 @@ _HOMES = {
     "Tree": "trees",
     "TreebankError": "errors",
     "constrain": "inference",
+    "deprojectivize": "transforms",
     "evaluate": "evaluation",
     "load": "parser",
     "projective_log_prob": "inference",
+    "projectivize": "transforms",
     "read_conllu": "treebank",
     "write_conllu": "treebank",
 }
@@ -66,9 +69,11 @@ __all__ = [
     "TreebankError",
     "__version__",
     "constrain",
+    "deprojectivize",
     "evaluate",
     "load",
     "projective_log_prob",
+    "projectivize",
     "read_conllu",
     "write_conllu",
 ]

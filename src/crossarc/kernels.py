@@ -46,6 +46,7 @@ KERNEL_MODULES = (
     "crossarc.models.tagging.words",
     "crossarc.models.tagging.perceptron",
     "crossarc.models.tagging.lemma_kernels",
+    "crossarc.inference.transition.covington",
 )
 
 

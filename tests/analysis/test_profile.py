@@ -46,6 +46,7 @@ def test_counts() -> None:
         "crossings": 1,
         "sentences_by_degree": {"0": 1, "1": 1},
         "sentences_by_gap_degree": {"0": 1, "1": 1},
+        "sentences_by_crossings": {"0": 1, "1": 1},
         "upos": {"X": 6, "Y": 1},
         "deprels": {"dep": 3, "root": 3},
     }

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.trees import all_trees, trees
 
 from crossarc import CrossarcError, Sentence, Tree
-from crossarc.draw import draw_text, sentence_text
+from crossarc.draw import text as draw_text
 from crossarc.draw.layout import stack, stems
 from crossarc.draw.width import cut, display_width
 
@@ -67,7 +67,7 @@ def _is_entry(row: str, column: int) -> bool:
 
 
 def drawn(heads: list[int] | tuple[int, ...]) -> str:
-    return draw_text(Tree(heads), ["x"] * len(heads))
+    return draw_text(Tree(heads), forms=["x"] * len(heads))
 
 
 def assert_faithful(heads: list[int] | tuple[int, ...]) -> None:
@@ -107,7 +107,9 @@ def test_lines_join(heads: list[int]) -> None:
 def test_projective_example() -> None:
     tree = Tree([2, 3, 0, 5, 3, 3], labels=["det", "nsubj", "root", "det", "obj", "punct"])
     tags = ["DET", "NOUN", "VERB", "DET", "NOUN", "PUNCT"]
-    assert draw_text(tree, ["The", "dog", "chased", "a", "cat", "."], upos=tags).split("\n") == [
+    assert draw_text(tree, forms=["The", "dog", "chased", "a", "cat", "."], tags=tags).split(
+        "\n"
+    ) == [
         "      ╭► The     DET    det",
         "    ╭►┴─ dog     NOUN   nsubj",
         "─►┬─┴─── chased  VERB   root",
@@ -122,7 +124,7 @@ def test_crossing_example() -> None:
     labels = ["det", "nsubj:pass", "aux:pass", "root", "case", "det", "nmod", "obl:tmod", "punct"]
     forms = ["A", "hearing", "is", "scheduled", "on", "the", "issue", "today", "."]
     tree = Tree([2, 4, 4, 0, 7, 7, 2, 4, 4], labels=labels)
-    assert draw_text(tree, forms).split("\n") == [
+    assert draw_text(tree, forms=forms).split("\n") == [
         "        ╭► A          det",
         "    ╭─┬►┴─ hearing    nsubj:pass",
         "    │ ├──► is         aux:pass",
@@ -160,8 +162,8 @@ def test_long_sentences_stay_narrow(shape: str) -> None:
 
 def test_color_adds_nothing_but_codes() -> None:
     tree = Tree([2, 0, 1], labels=["a", "root", "b"])
-    plain = draw_text(tree, ["x", "y", "z"], upos=["X", "Y", "Z"])
-    colored = draw_text(tree, ["x", "y", "z"], upos=["X", "Y", "Z"], color=True)
+    plain = draw_text(tree, forms=["x", "y", "z"], tags=["X", "Y", "Z"])
+    colored = draw_text(tree, forms=["x", "y", "z"], tags=["X", "Y", "Z"], color=True)
     assert re.sub("\x1b\\[[0-9]*m", "", colored) == plain
     assert ["\x1b[31m" in line for line in colored.split("\n")] == [False, False, True]
     assert "\x1b" not in plain
@@ -172,7 +174,7 @@ def test_width_is_kept_and_columns_are_aligned(heads: list[int], data: st.DataOb
     letters = "aZé漢字עبนำ한e\u0301"
     forms = [data.draw(st.text(letters, min_size=1, max_size=60)) for _ in heads]
     tree = Tree(heads, labels=["lbl"] * len(heads))
-    lines = draw_text(tree, forms, upos=["TAG"] * len(heads), width=60).split("\n")
+    lines = draw_text(tree, forms=forms, tags=["TAG"] * len(heads), width=60).split("\n")
     levels = 1 + max((stem.level for stem in stems(heads).values()), default=-1)
     assert all(display_width(line) <= max(60, 2 * levels + 3 + 4 + 10) for line in lines)
     assert len({display_width(line) for line in lines}) == 1
@@ -208,7 +210,7 @@ def test_cut_counts_columns_and_keeps_marks() -> None:
 
 
 def test_right_to_left_words_are_isolated_and_controls_replaced() -> None:
-    lines = draw_text(Tree([0, 1, 1]), ["שלום", "a\x1b[2J\u202e", "b"]).split("\n")
+    lines = draw_text(Tree([0, 1, 1]), forms=["שלום", "a\x1b[2J\u202e", "b"]).split("\n")
     assert lines[0].endswith(" \u2068שלום\u2069")
     assert lines[1].endswith(" a\ufffd[2J\ufffd")
     assert lines[2].endswith(" b")
@@ -222,27 +224,43 @@ def test_sentence_has_a_header() -> None:
         deprels=["nsubj", "root"],
         comments=["# sent_id = s1", "# text = Dogs bark"],
     )
-    assert sentence_text(sentence).split("\n") == [
+    assert draw_text(sentence).split("\n") == [
         "# sent_id = s1",
         "# text = Dogs bark",
         "  ╭► Dogs  NOUN  nsubj",
         "─►┴─ bark  VERB  root",
     ]
-    assert sentence_text(sentence, width=14).split("\n")[1] == "# text = Dogs…"
+    assert draw_text(sentence, width=14).split("\n")[1] == "# text = Dogs…"
 
 
 def test_sentence_without_tags_or_heads() -> None:
     untagged = Sentence.build(["a", "b"], heads=[0, 1], deprels=["root", "x"])
-    assert sentence_text(untagged).split("\n")[1:] == ["─►┬─ a  root", "  ╰► b  x"]
+    assert draw_text(untagged).split("\n")[1:] == ["─►┬─ a  root", "  ╰► b  x"]
     with pytest.raises(CrossarcError, match="word 1 has no head"):
-        sentence_text(Sentence.build(["a"]))
+        draw_text(Sentence.build(["a"]))
+
+
+def test_difference_and_candidates_stand_beside_the_words() -> None:
+    tree, other = Tree([0, 1, 1], "abc"), Tree([0, 1, 2], "axd")
+    assert draw_text(tree, forms=["x", "y", "z"], against=other).split("\n") == [
+        "─►┬─ x  a",
+        "  ├► y  b  ≠ x",
+        "  ╰► z  c  ≠ 2:y d",
+    ]
+    chances = [[0, 0.9, 0.25, 0.005], [0, 0, 0.75, 0.6], [0, 0.1, 0, 0.395], [0, 0, 0, 0]]
+    shown = draw_text(tree, forms=["x", "y", "z"], probabilities=chances, candidates=[2, 3])
+    assert shown.split("\n") == [
+        "─►┬─ x  a  90%",
+        "  ├► y  b  75%  root 25%",
+        "  ╰► z  c  60%  2:y 40%",
+    ]
 
 
 def test_wrong_number_of_forms() -> None:
     with pytest.raises(CrossarcError, match="2 words need as many forms: got 1"):
-        draw_text(Tree([0, 1]), ["a"])
-    with pytest.raises(CrossarcError, match="2 words need as many upos: got 3"):
-        draw_text(Tree([0, 1]), ["a", "b"], upos=["X", "X", "X"])
+        draw_text(Tree([0, 1]), forms=["a"])
+    with pytest.raises(CrossarcError, match="2 words need as many tags: got 3"):
+        draw_text(Tree([0, 1]), forms=["a", "b"], tags=["X", "X", "X"])
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 10)), max_size=30))

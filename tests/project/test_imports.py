@@ -16,6 +16,7 @@ COMMAND_LINE = {
     "crossarc.app",
     "crossarc.app.cli",
     "crossarc.app.commands",
+    "crossarc.app.commands.analyze",
     "crossarc.app.commands.convert",
     "crossarc.app.commands.demo",
     "crossarc.app.commands.draw",
@@ -60,6 +61,17 @@ def test_reading_and_scoring_load_no_compiler() -> None:
     )
     assert "numpy" in modules
     assert not {"numba", "scipy"} & modules
+
+
+@pytest.mark.parametrize("drawing", ["text", "svg", "html", "tex"])
+def test_drawing_loads_no_compiler(drawing: str) -> None:
+    modules = loaded_after(
+        "from crossarc.app.cli import app\n"
+        f"try: app(['draw', '@sample', '--format', '{drawing}', '--nonprojective', '-n', '2'])\n"
+        "except SystemExit: pass"
+    )
+    assert "crossarc.draw" in modules
+    assert not {"numba", "scipy", "crossarc.inference", "crossarc.evaluation"} & modules
 
 
 def test_public_names() -> None:

@@ -32,12 +32,13 @@ ROOMS = (
 
 
 def imported_rooms(path: Path) -> set[str]:
-    """Rooms named in imports, those for type checking left out."""
+    """Rooms named in imports, those for type checking and for notebooks left out."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     ignored = {
         id(inner)
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+        or (isinstance(node, ast.FunctionDef) and node.name == "_repr_svg_")
         for inner in ast.walk(node)
     }
     names = [

@@ -20,7 +20,8 @@ def test_wheel_installs_and_runs(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("crossarc-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert "crossarc/py.typed" in names
-    assert "crossarc/treebank/sample.conllu" in names
+    for data in ("treebank/sample.conllu", "draw/page.css", "draw/page.js"):
+        assert f"crossarc/{data}" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if "__pycache__" in name or "tests" in name]
 

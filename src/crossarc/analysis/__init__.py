@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from crossarc.analysis.constraints import ConstraintStudy, Tally, study_constraints
+from crossarc.analysis.examples import Example, Examples
+from crossarc.analysis.fit import QuadraticFit, fit_quadratic
 from crossarc.analysis.profile import Profile, profile
 
-__all__ = ["Profile", "profile"]
+__all__ = [
+    "ConstraintStudy",
+    "Example",
+    "Examples",
+    "Profile",
+    "QuadraticFit",
+    "Tally",
+    "fit_quadratic",
+    "profile",
+    "study_constraints",
+]

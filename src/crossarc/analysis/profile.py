@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from crossarc.treebank import Sentence
+from crossarc.trees import Tree
 
 __all__ = ["Profile", "profile"]
 
@@ -34,13 +35,19 @@ class Profile:
     nonplanar_sentences: int = 0
     ill_nested_sentences: int = 0
     crossings: int = 0
+    lengths: Counter[int] = field(default_factory=Counter)
+    crossing_counts: Counter[int] = field(default_factory=Counter)
     degrees: Counter[int] = field(default_factory=Counter)
     gap_degrees: Counter[int] = field(default_factory=Counter)
     upos: Counter[str] = field(default_factory=Counter)
     deprels: Counter[str] = field(default_factory=Counter)
 
-    def add(self, sentence: Sentence) -> None:
-        """Count one more sentence."""
+    def add(self, sentence: Sentence) -> Tree | None:
+        """Count one more sentence.
+
+        Returns:
+            its tree, measured; None where a word has no head.
+        """
         self.sentences += 1
         self.words += len(sentence)
         self.longest = max(self.longest, len(sentence))
@@ -49,9 +56,10 @@ class Profile:
         self.upos.update(sentence.upos)
         if (sentence.heads < 0).any():
             self.incomplete += 1
-            return
+            return None
         tree = sentence.tree
         self.measured += 1
+        self.lengths[len(tree)] += 1
         self.arcs += len(tree)
         self.deprels.update(sentence.deprels)
         self.multi_root += not tree.is_single_root
@@ -59,14 +67,22 @@ class Profile:
         if tree.is_projective:
             self.degrees[0] += 1
             self.gap_degrees[0] += 1
-            return
+            self.crossing_counts[0] += 1
+            return tree
         self.nonprojective_arcs += int(tree.nonprojective_arcs.sum())
         self.nonprojective_sentences += 1
         self.nonplanar_sentences += not tree.is_planar
         self.ill_nested_sentences += not tree.is_well_nested
         self.crossings += tree.crossings
+        self.crossing_counts[tree.crossings] += 1
         self.degrees[tree.degree] += 1
         self.gap_degrees[tree.gap_degree] += 1
+        return tree
+
+    def share_up_to(self, words: int) -> float:
+        """Percent of the measured sentences that have at most so many words."""
+        short = sum(count for length, count in self.lengths.items() if length <= words)
+        return 100 * short / max(self.measured, 1)
 
     def __add__(self, other: Profile) -> Profile:
         both = Profile()
@@ -95,6 +111,7 @@ class Profile:
             "crossings": self.crossings,
             "sentences_by_degree": _sorted_counts(self.degrees),
             "sentences_by_gap_degree": _sorted_counts(self.gap_degrees),
+            "sentences_by_crossings": _sorted_counts(self.crossing_counts),
             "upos": dict(self.upos.most_common()),
             "deprels": dict(self.deprels.most_common()),
         }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,9 +29,13 @@ __all__ = [
     "open_treebank",
     "report_skipped",
     "stdin_once",
+    "treebank_names",
 ]
 
 SAMPLE = "@sample"
+
+_SECTIONS = ("train", "dev", "test")
+_COMPRESSED = (".gz", ".bz2", ".xz")
 
 _FIRST_SHOWN, _SHOWN_EVERY = 1.0, 0.2
 
@@ -82,6 +87,34 @@ def open_treebank(
     read = read_conllx if format is Format.conllx else read_conllu
     source = str(SAMPLE_PATH) if path == SAMPLE else path
     return read(source, on_error="skip" if on_error is OnError.skip else "raise")
+
+
+def treebank_names(paths: Sequence[str]) -> list[str]:
+    """What to call treebanks: by file, or by folder where files are called train, dev or test.
+
+    Suffixes are left out. Where two would be called the same, the section is added, else the whole
+    path stands.
+    """
+    names = [_bare_name(path) for path in paths]
+    for section in (lambda path: f"{_bare_name(path)}/{_stem(path)}", str):
+        names = [
+            section(path) if names.count(name) > 1 else name
+            for path, name in zip(paths, names, strict=True)
+        ]
+    return names
+
+
+def _stem(path: str) -> str:
+    if path in ("-", SAMPLE):
+        return path
+    file = Path(path)
+    return (file.with_suffix("") if file.suffix in _COMPRESSED else file).stem
+
+
+def _bare_name(path: str) -> str:
+    stem = _stem(path)
+    folder = Path(path).resolve().parent.name
+    return folder if stem in _SECTIONS and folder else stem
 
 
 def stdin_once(*paths: str | None) -> None:

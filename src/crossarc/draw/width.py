@@ -8,7 +8,10 @@ import unicodedata
 __all__ = ["cut", "display_width", "isolated", "printable"]
 
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Controls, marks that turn the direction of text, halves of pairs, and what XML cannot hold.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 _SOFT_HYPHEN = "\u00ad"
 
 
@@ -38,7 +41,7 @@ def cut(text: str, width: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with a replacement mark for characters that would steer the terminal."""
+    """The text with a replacement mark for characters that would steer what shows it."""
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

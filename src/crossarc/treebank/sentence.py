@@ -160,6 +160,12 @@ class Sentence:
         shown = text if len(text) <= 60 else text[:57] + "..."
         return f"<Sentence {self.sent_id or 'without id'}: {shown!r}, {len(self)} words>"
 
+    def _repr_svg_(self) -> str | None:
+        """The drawing that notebooks show; none as long as a word has no head."""
+        from crossarc.draw import svg
+
+        return None if (self._heads < 0).any() else svg(self)
+
     @property
     def heads(self) -> NDArray[np.int64]:
         """Read-only: the head of word 1 first, 0 is the root, -1 where the column is `_`."""

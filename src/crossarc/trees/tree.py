@@ -76,6 +76,12 @@ class Tree:
         labels = "" if self._labels is None else f", labels={list(self._labels)}"
         return f"Tree({self._heads.tolist()}{labels})"
 
+    def _repr_svg_(self) -> str:
+        """The drawing that notebooks show."""
+        from crossarc.draw import svg
+
+        return svg(self)
+
     @property
     def is_single_root(self) -> bool:
         """Exactly one word hangs from the root."""

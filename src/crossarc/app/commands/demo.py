@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-__all__ = ["demo"]
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from crossarc.treebank import Sentence
+
+__all__ = ["demo", "write_page"]
 
 _SHOWN = ("nl-001", "de-006", "la-003")
+_PAGE = "crossarc-demo.html"
 
 
-def demo() -> None:
+def demo(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The page of trees; by default a temporary file."
+        ),
+    ] = None,
+) -> None:
     """Measure and draw the sample bank that comes with crossarc."""
     from crossarc.analysis import Profile, profile
     from crossarc.app.commands.stats import profile_table
-    from crossarc.draw import sentence_text
+    from crossarc.draw import text
     from crossarc.treebank import sample
 
     sentences = sample()
@@ -23,6 +41,19 @@ def demo() -> None:
     print("\nThree of its trees; heavy arrows are non-projective arcs:\n")
     for sentence in sentences:
         if sentence.sent_id in _SHOWN:
-            print(sentence_text(sentence), end="\n\n")
+            print(text(sentence), end="\n\n")
             print(f"  {sentence.comment('note')}\n")
+    page = write_page(sentences, "The sample bank of crossarc", output)
+    print(f"All {len(sentences)} trees, to look at in a browser: {page.resolve().as_uri()}\n")
     print("Next: crossarc stats YOUR.conllu ; crossarc draw YOUR.conllu ; crossarc --help")
+
+
+def write_page(sentences: Iterable[Sentence], title: str, output: Path | None) -> Path:
+    """Write a page of sentences, in a temporary folder of its own unless told where."""
+    from crossarc.draw import html
+    from crossarc.treebank import open_output
+
+    path = Path(tempfile.mkdtemp(prefix="crossarc-")) / _PAGE if output is None else output
+    with open_output(path) as write:
+        write(html(sentences, title=title).encode())
+    return path

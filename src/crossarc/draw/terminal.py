@@ -16,18 +16,18 @@ real treebanks up to ten. n words and L columns take O(n (L + log n)) time, with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from crossarc.draw.layout import Stem, stems
+from crossarc.draw.picture import Arc, Drawable, Kind, Picture, picture
 from crossarc.draw.width import cut, display_width, isolated, printable
-from crossarc.errors import TreebankError
+from crossarc.treebank import Sentence
 
 if TYPE_CHECKING:
-    from crossarc.treebank import Sentence
-    from crossarc.trees import Tree
+    from numpy.typing import ArrayLike
 
-__all__ = ["draw_text", "sentence_text"]
+__all__ = ["text"]
 
 # End of a stem below the row, end above it, stem passing by with a dependent here:
 # with nothing on the left; with a line on the left; the same with a heavy line on the right.
@@ -41,55 +41,59 @@ _SHORTEST_FORM = 4
 _RED, _CYAN, _DIM, _PLAIN = "\x1b[31m", "\x1b[36m", "\x1b[2m", "\x1b[0m"
 
 
-def draw_text(
-    tree: Tree,
-    forms: Sequence[str],
+def text(
+    source: Drawable,
     *,
-    upos: Sequence[str] | None = None,
+    forms: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
+    probabilities: ArrayLike | None = None,
+    candidates: Collection[int] = (),
+    against: Drawable | None = None,
     color: bool = False,
     width: int | None = None,
 ) -> str:
-    """The tree as lines of text, the last without a line break.
+    """A sentence or tree as lines of text, the last without a line break.
+
+    A sentence has its id and text above. Words in right-to-left scripts are put between Unicode
+    isolation marks, so that the order of the columns stays; control characters are replaced by a
+    mark. The columns are the form, the tag, the label, the probability of the head, and what
+    another tree or other candidates would say, as far as they are known.
 
     Args:
-        tree: its labels, if any, stand in the last column.
-        forms: the words. Those in right-to-left scripts are put between Unicode isolation marks, so
-            that the order of the columns stays; control characters are replaced by a mark.
-        upos: tags, for a column of their own.
+        source, forms, tags, probabilities, candidates, against: as for `svg`.
         color: whether to add terminal colours; non-projective arcs are red.
         width: columns of the terminal: forms are cut so that lines fit, though never below 4
-            columns, and arcs, tags and labels are not cut.
+            columns, and nothing else is cut.
 
     Raises:
-        TreebankError: forms or tags that are not one per word.
+        TreebankError: a word has no head, or the options do not fit the sentence.
     """
-    for name, values in (("forms", forms), ("upos", upos)):
-        if values is not None and len(values) != len(tree):
-            raise TreebankError(f"{len(tree)} words need as many {name}: got {len(values)}")
-    heads: list[int] = tree.heads.tolist()
-    marked: list[bool] = tree.nonprojective_arcs.tolist()
-    by_head = stems(heads)
-    columns = [list(map(printable, forms))]
-    if upos is not None:
-        columns.append(list(map(printable, upos)))
-    if tree.labels is not None:
-        columns.append([printable(str(label)) for label in tree.labels])
+    content = picture(
+        source,
+        forms=forms,
+        tags=tags,
+        probabilities=probabilities,
+        candidates=candidates,
+        against=against,
+    )
+    lines = _header(source, width) if isinstance(source, Sentence) else []
+    if color:
+        lines = [f"{_DIM}{line}{_PLAIN}" for line in lines]
+    marked = content.nonprojective
+    by_head = stems(content.heads)
+    columns = _columns(content)
     if width is not None:
         used = 3 + 2 * _count_levels(by_head)
         used += sum(2 + max(map(display_width, column)) for column in columns[1:])
         limit = max(width - used, _SHORTEST_FORM)
         columns[0] = [cut(form, limit) for form in columns[0]]
-    arcs = _arcs(heads, marked, by_head, color)
+    arcs = _arcs(content.heads, marked, by_head, color)
     words = _aligned(columns, marked, color)
-    return "\n".join(f"{left} {right}" for left, right in zip(arcs, words, strict=True))
+    lines += [f"{left} {right}".rstrip() for left, right in zip(arcs, words, strict=True)]
+    return "\n".join(lines)
 
 
-def sentence_text(sentence: Sentence, *, color: bool = False, width: int | None = None) -> str:
-    """A sentence with its id and text above the drawing of its tree, as `draw_text` makes it.
-
-    Raises:
-        TreebankError: a word has no head.
-    """
+def _header(sentence: Sentence, width: int | None) -> list[str]:
     lines = []
     for key, value in (("sent_id", sentence.sent_id), ("text", sentence.text)):
         if value:
@@ -97,24 +101,38 @@ def sentence_text(sentence: Sentence, *, color: bool = False, width: int | None 
             if width is not None:
                 shown = cut(shown, max(width - len(f"# {key} = "), 1))
             lines.append(f"# {key} = {isolated(shown)}")
-    if color:
-        lines = [f"{_DIM}{line}{_PLAIN}" for line in lines]
-    tags = sentence.upos
-    drawing = draw_text(
-        sentence.tree,
-        sentence.forms,
-        upos=None if set(tags) == {"_"} else tags,
-        color=color,
-        width=width,
-    )
-    return "\n".join([*lines, drawing])
+    return lines
+
+
+def _columns(content: Picture) -> list[list[str]]:
+    """What stands right of the arcs; columns that are empty throughout are left out."""
+    n = len(content.forms)
+    columns = [list(content.forms), list(content.tags or [])]
+    columns.append([arc.label for arc in content.arcs[:n]])
+    columns.append(content.chances or [])
+    notes: list[list[str]] = [[] for _ in range(n)]
+    for arc in content.arcs:
+        if arc.kind is Kind.relabelled:
+            notes[arc.word - 1].append(f"≠ {arc.other or '_'}")
+        elif arc.kind in (Kind.second, Kind.candidate):
+            notes[arc.word - 1].append(_note(content, arc))
+    columns.append([", ".join(parts) for parts in notes])
+    return [column for place, column in enumerate(columns) if not place or any(column)]
+
+
+def _note(content: Picture, arc: Arc) -> str:
+    """Another head of a word, by number and form."""
+    head = f"{arc.head}:{content.forms[arc.head - 1]}" if arc.head else "root"
+    if arc.kind is Kind.candidate:
+        return f"{head} {arc.shown}"
+    return f"≠ {head} {arc.label}".rstrip()
 
 
 def _count_levels(by_head: dict[tuple[int, bool], Stem]) -> int:
     return 1 + max((stem.level for stem in by_head.values()), default=-1)
 
 
-def _aligned(columns: list[list[str]], marked: list[bool], color: bool) -> Iterator[str]:
+def _aligned(columns: list[list[str]], marked: Sequence[bool], color: bool) -> Iterator[str]:
     """Form, tag and label of each word, in columns of equal width, the last one ragged."""
     widths = [max(map(display_width, column)) for column in columns]
     for row, values in enumerate(zip(*columns, strict=True)):
@@ -129,7 +147,7 @@ def _aligned(columns: list[list[str]], marked: list[bool], color: bool) -> Itera
 
 
 def _arcs(
-    heads: list[int], marked: list[bool], by_head: dict[tuple[int, bool], Stem], color: bool
+    heads: list[int], marked: Sequence[bool], by_head: dict[tuple[int, bool], Stem], color: bool
 ) -> Iterator[str]:
     """The lines on the left of each word, two characters a level, after two for the root."""
     levels = _count_levels(by_head)

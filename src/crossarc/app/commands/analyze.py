@@ -1,0 +1,154 @@
+"""`crossarc analyze`: what constraints on trees would cost and save on a treebank."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import ExitStack
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crossarc.app.files import (
+    Format,
+    OnError,
+    OnErrorOption,
+    OutputOption,
+    Progress,
+    SourceFormatOption,
+    counted,
+    open_treebank,
+    report_skipped,
+    stdin_once,
+    treebank_names,
+)
+from crossarc.errors import TreebankError
+
+if TYPE_CHECKING:
+    from crossarc.analysis import ConstraintStudy, Examples
+
+__all__ = ["analyze"]
+
+_SHAPES = r"((gap-)?degree|crossings)=([0-4]|5-9|10\+)|(well|ill)-nested|words(<=|>)[35]0"
+
+
+class Layout(StrEnum):
+    """How to print the tables."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+    md = "md"
+    tex = "tex"
+
+
+class PairOrder(StrEnum):
+    """In which order pairs of words are tried."""
+
+    incremental = "incremental"
+    shortest_first = "shortest-first"
+
+
+def analyze(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Treebanks.")],
+    layout: Annotated[Layout, typer.Option("--format", help="How to print.")] = Layout.text,
+    output: OutputOption = "-",
+    html: Annotated[
+        str | None, typer.Option(metavar="OUT", help="Also write a page with plots, in one file.")
+    ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHICH",
+            help="List sentences instead: those lost under d<=1, say, or ill-nested, degree=2, "
+            "gap-degree=1, crossings=5-9, words>50.",
+        ),
+    ] = None,
+    order: Annotated[
+        PairOrder, typer.Option(help="Which pairs of words are tried first.")
+    ] = PairOrder.incremental,
+    source: SourceFormatOption = Format.conllu,
+    on_error: OnErrorOption = OnError.stop,
+) -> None:
+    """Parse treebanks under constraints: arcs and graphs lost, pairs of words looked at.
+
+    Covington's algorithm runs with the gold trees as its oracle, under projectivity, bounds on the
+    degree of non-projectivity, and weaker constraints, as in Nivre (2006).
+    """
+    from crossarc.treebank import open_output
+
+    stdin_once(*files)
+    _check_usage(layout, output, html, show)
+    names = treebank_names(files)
+    studies = [
+        (name, _study(file, source, on_error, order, show))
+        for name, file in zip(names, files, strict=True)
+    ]
+    if show is not None:
+        text = "\n".join(_listing(name, show, study) for name, study in studies)
+    else:
+        from crossarc.app.reports.formats import FORMATS
+
+        text = FORMATS[layout](studies)
+    # Both are opened before either is moved into its place.
+    with ExitStack() as opened:
+        opened.enter_context(open_output(output))(text.encode(errors="replace"))
+        if html is not None:
+            from crossarc.app.reports.page import page
+
+            opened.enter_context(open_output(html))(page(studies).encode(errors="replace"))
+
+
+def _check_usage(layout: Layout, output: str, html: str | None, show: str | None) -> None:
+    if html is not None and html == output:
+        raise typer.BadParameter(f"tables and page cannot both go to {output}; use -o FILE")
+    if show is None:
+        return
+    if html is not None or layout is not Layout.text:
+        raise typer.BadParameter("--show lists sentences as text; leave out --format and --html")
+    if not re.fullmatch(_SHAPES, show):
+        from crossarc.inference.transition import degree_bound
+
+        try:
+            degree_bound(show)
+        except ValueError as error:
+            raise typer.BadParameter(f"{error}; for --show also ill-nested, degree=2 ...") from None
+
+
+def _study(
+    file: str, source: Format, on_error: OnError, order: PairOrder, show: str | None
+) -> ConstraintStudy:
+    from crossarc.analysis import Examples, study_constraints
+    from crossarc.inference.transition import CONSTRAINTS
+
+    reader = open_treebank(file, format=source, on_error=on_error)
+    constraints, examples = CONSTRAINTS, Examples()
+    if show is not None:
+        constraints = () if re.fullmatch(_SHAPES, show) else (show,)
+        examples = Examples(limit=None, only=show)
+    study = study_constraints(Progress(reader), constraints, order=order.value, examples=examples)
+    report_skipped(reader)
+    incomplete = study.profile.incomplete
+    if study.sentences == 0:
+        what = "no sentence has a head for every word" if incomplete else "there is no sentence"
+        raise TreebankError(f"{what}; give a treebank with trees", source=reader.name)
+    if incomplete:
+        left_out = counted(incomplete, "sentence")
+        print(
+            f"crossarc: {reader.name}: left out {left_out} with a word without a head",
+            file=sys.stderr,
+        )
+    return study
+
+
+def _listing(name: str, which: str, study: ConstraintStudy) -> str:
+    examples: Examples = study.examples
+    found = examples.kept.get(which, [])
+    kind = f"lost under {which}" if which in study.tallies else which
+    lines = [f"{name}: {len(found):,} of {counted(study.sentences, 'sentence')}: {kind}"]
+    for example in found:
+        lines.append(f"{example.sent_id}\t{example.text}")
+        if example.words:
+            lines.append(f"\tlost: {', '.join(example.words)}")
+    return "\n".join(lines) + "\n"

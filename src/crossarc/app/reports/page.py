@@ -1,0 +1,213 @@
+"""A constraint study as one self-contained web page, on which numbers open their sentences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from crossarc import __version__
+from crossarc.analysis import ConstraintStudy
+from crossarc.analysis.constraints import GROUPS
+from crossarc.app.reports.plots import dot_plot, scatter_plot
+from crossarc.app.reports.tables import Named, fixed, measures
+
+__all__ = ["page"]
+
+# The panels of Figure 2, as far as a study has them.
+_FIGURE_2 = ("none", "single-head", "acyclicity", "d<=2", "d<=1", "projectivity")
+
+
+def page(studies: Sequence[Named]) -> str:
+    """The page as HTML. It needs no network, and follows the reader's light or dark setting."""
+    here = Path(__file__)
+    sentences = sum(one.sentences for _, one in studies)
+    arcs = sum(one.arcs for _, one in studies)
+    title = studies[0][0] if len(studies) == 1 else f"{len(studies)} treebanks"
+    body = [_side_by_side(studies)] if len(studies) > 1 else []
+    body += [_treebank(number, *named) for number, named in enumerate(studies)]
+    return f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}: constraints on trees</title>
+<style>
+{here.with_name("page.css").read_text(encoding="utf-8")}</style>
+<main>
+<header>
+<h1>What constraints on trees cost and save</h1>
+<p class="sub">{escape(title)} · {sentences:,} sentences · {arcs:,} arcs ·
+crossarc {__version__}</p>
+<p>Covington’s algorithm tries to link every pair of words, with the treebank as its oracle. A
+constraint forbids some links. What is not found is lost to the constraint; pairs that need no
+look are saved (Nivre 2006). Underlined numbers open their sentences.</p>
+</header>
+{"".join(body)}
+</main>
+<dialog id="list"><form method="dialog"><h2></h2><button aria-label="Close">✕</button></form>
+<p class="note"></p><ol></ol></dialog>
+<script type="application/json" id="examples">{_examples(studies)}</script>
+<script>
+{here.with_name("page.js").read_text(encoding="utf-8")}</script>
+</html>
+"""
+
+
+def _side_by_side(studies: Sequence[Named]) -> str:
+    bounds = [name for name in studies[0][1].tallies if name == "projectivity" or name[0] == "d"]
+    rows = [(name, [100 - one.percent_graphs(bound) for bound in bounds]) for name, one in studies]
+    rows.sort(key=lambda row: -row[1][0])
+    legend = "".join(
+        f'<span><i class="key level{level}"></i>{_shown(bound)}</span>'
+        for level, bound in enumerate(bounds)
+    )
+    head = "".join(f"<th>{_shown(bound)}" for bound in bounds)
+    lines = []
+    for number, (name, one) in enumerate(studies):
+        cells = "".join(_lost_cell(one, bound) for bound in bounds)
+        lines.append(
+            f'<tr data-bank="{number}"><th><a href="#bank{number}">{escape(name)}</a>'
+            f"<td>{one.sentences:,}<td>{fixed(one.lost_per_nonprojective_arc, 2)}{cells}"
+        )
+    return f"""<section>
+<h2>Side by side</h2>
+<figure><figcaption>Graphs that are not found whole, in percent of all graphs, by constraint.
+</figcaption><div class="legend">{legend}</div><div class="scroll">{dot_plot(rows, bounds)}</div>
+</figure>
+<h3>Graphs found, in percent</h3>
+<div class="scroll"><table>
+<tr><th>treebank<th>sentences<th>arcs lost per<br>non-projective arc{head}
+{"".join(lines)}</table></div>
+</section>
+"""
+
+
+def _lost_cell(study: ConstraintStudy, bound: str) -> str:
+    shown = fixed(study.percent_graphs(bound), 2)
+    return f"<td>{_number(shown, study, bound)}"
+
+
+def _treebank(number: int, name: str, study: ConstraintStudy) -> str:
+    panels = [panel for panel in _FIGURE_2 if panel in study.tallies]
+    longest = study.profile.longest
+    plots = "".join(
+        scatter_plot(_plain(panel), tally.points, tally.fit(), longest=longest)
+        for panel in panels
+        for tally in (study.tallies[panel],)
+    )
+    return f"""<section class="bank" id="bank{number}" data-bank="{number}">
+<h2>{escape(name)}</h2>
+{_facts(study)}
+<h3>Found, and looked at</h3>
+{_figures_table(study)}
+<h3>Active pairs against sentence length</h3>
+<figure><div class="grid">{plots}</div><figcaption>A dot is a length and a number of pairs that
+occur; darker where several sentences share it. The curve is y = ax + bx², fitted by least
+squares. Each panel has its own scale of pairs.</figcaption></figure>
+<h3>Shapes of trees</h3>
+{_shapes(study)}
+</section>
+"""
+
+
+def _facts(study: ConstraintStudy) -> str:
+    profile = study.profile
+    share = 100 * profile.nonprojective_arcs / study.arcs
+    facts = [
+        (f"{study.sentences:,}", "sentences"),
+        (f"{study.arcs:,}", "arcs"),
+        (f"{share:.2f} %", f"non-projective: {profile.nonprojective_arcs:,} arcs"),
+        (fixed(study.lost_per_nonprojective_arc, 2), "arcs lost per non-projective arc"),
+        (_number(f"{profile.share_up_to(30):.1f} %", study, "words<=30"), "up to 30 words"),
+        (_number(f"{profile.share_up_to(50):.1f} %", study, "words<=50"), "up to 50 words"),
+    ]
+    if profile.incomplete:
+        facts.append((f"{profile.incomplete:,}", "sentences left out: a word has no head"))
+    tiles = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in facts)
+    return f'<div class="facts">{tiles}</div>'
+
+
+def _figures_table(study: ConstraintStudy) -> str:
+    lines = []
+    for name, tally in study.tallies.items():
+        fit = tally.fit()
+        lines.append(
+            f"<tr><th>{_shown(name)}<td>{study.percent_arcs(name):.4f}"
+            f"<td>{study.percent_graphs(name):.4f}<td>{study.arcs - tally.arcs:,}"
+            f"<td>{_number(f'{study.sentences - tally.graphs:,}', study, name)}"
+            f'<td class="apart">{tally.active_pairs:,}<td>{fixed(fit.a, 4)}<td>{fixed(fit.b, 4)}'
+            f"<td>{fixed(fit.r2, 3)}<td>{fixed(fit.r2_centred, 3)}<td>{fixed(fit.linear_up_to, 0)}"
+        )
+    return f"""<div class="scroll"><table>
+<tr class="groups"><th rowspan="2">constraint<th colspan="2">found, %<th colspan="2">lost
+<th colspan="6" class="apart">active pairs, y = ax + bx²
+<tr><th>arcs<th>graphs<th>arcs<th>graphs<th class="apart">in all<th>a<th>b<th>r²<th>r² centred
+<th>ax &gt; bx² below
+{"".join(lines)}</table></div>"""
+
+
+def _shapes(study: ConstraintStudy) -> str:
+    total, ill = study.sentences, study.profile.ill_nested_sentences
+    groups = [
+        (
+            title.capitalize(),
+            [(f"{title.replace(' ', '-')}={g}", g, counts[g]) for g in GROUPS if counts[g]],
+        )
+        for title, counts in measures(study).items()
+    ]
+    groups.append(("Nesting", [("well-nested", "well", total - ill), ("ill-nested", "ill", ill)]))
+    shown = []
+    for title, bars in groups:
+        rows = "".join(
+            f'<tr><th>{label}<td class="bar"><i style="width:{100 * count / total:.2f}%"></i>'
+            f"<td>{_number(f'{count:,}', study, key)}<td>{100 * count / total:.2f} %"
+            for key, label, count in bars
+        )
+        shown.append(f'<table class="bars"><caption>{title}</caption>{rows}</table>')
+    return f'<div class="shapes">{"".join(shown)}</div>'
+
+
+def _number(text: str, study: ConstraintStudy, key: str) -> str:
+    """A number that opens its sentences, where there are any."""
+    if not study.examples.kept.get(key):
+        return text
+    return f'<button type="button" data-key="{escape(key)}">{text}</button>'
+
+
+def _plain(constraint: str) -> str:
+    return constraint.replace("<=", " ≤ ")
+
+
+def _shown(constraint: str) -> str:
+    return f"<i>d</i> ≤ {constraint[3:]}" if constraint.startswith("d<=") else constraint
+
+
+def _title(study: ConstraintStudy, key: str) -> str:
+    if key in study.tallies:
+        return f"Lost under {_plain(key)}"
+    name, _, value = key.replace("<=", "= up to ").replace(">", "= over ").partition("=")
+    if name == "words":
+        return f"Sentences of{value} words"
+    return f"{name.capitalize()} {value}".replace("Gap-", "Gap ").strip()
+
+
+def _examples(studies: Sequence[Named]) -> str:
+    """What the page's script shows: sentences once, and by number the places of its own."""
+    banks = []
+    for name, one in studies:
+        places: dict[tuple[str, str], int] = {}
+        numbers = {
+            key: {
+                "title": _title(one, key),
+                "count": one.examples.counts[key],
+                "list": [
+                    [places.setdefault((e.sent_id, e.text), len(places)), *e.words] for e in kept
+                ],
+            }
+            for key, kept in one.examples.kept.items()
+        }
+        banks.append({"name": name, "sentences": list(places), "numbers": numbers})
+    # In a script element, "</script>" and "<!--" would end or change what is read.
+    return json.dumps(banks, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

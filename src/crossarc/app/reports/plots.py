@@ -1,0 +1,122 @@
+"""Plots as SVG text, coloured by the style sheet of the page they stand in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+from crossarc.analysis import QuadraticFit
+
+__all__ = ["dot_plot", "scatter_plot"]
+
+# A panel of the scatter plots: its size, and the room around the axes.
+_WIDTH, _HEIGHT = 340, 236
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 26, 34
+
+# Points that several sentences share are darker: classes by the least number of sentences.
+_SHADES = (1, 3, 10)
+
+
+def scatter_plot(
+    title: str,
+    points: Mapping[tuple[int, int], int],
+    fit: QuadraticFit,
+    *,
+    longest: int,
+) -> str:
+    """Active pairs against sentence length, with the fitted curve (Nivre 2006, Figure 2).
+
+    Args:
+        points: how many sentences have x words and y pairs, by (x, y).
+        longest: where the axis of words ends, so that panels can be compared.
+    """
+    x_ticks = _ticks(longest)
+    y_ticks = _ticks(max((y for _, y in points), default=1))
+    right, top = x_ticks[-1], y_ticks[-1]
+
+    def across(x: float) -> float:
+        return _LEFT + x / right * (_WIDTH - _LEFT - _RIGHT)
+
+    def up(y: float) -> float:
+        return _HEIGHT - _BOTTOM - y / top * (_HEIGHT - _TOP - _BOTTOM)
+
+    parts = [
+        f'<svg class="plot" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
+        f"<title>{escape(title)}: active pairs against words</title>",
+        f'<text class="name" x="{_LEFT}" y="16">{escape(title)}</text>',
+    ]
+    for x in x_ticks:
+        parts.append(f'<path class="grid" d="M{across(x):.1f} {up(0):.1f}V{up(top):.1f}"/>')
+        parts.append(_label(across(x), up(0) + 14, f"{x:,}", "middle"))
+    for y in y_ticks:
+        parts.append(f'<path class="grid" d="M{across(0):.1f} {up(y):.1f}H{across(right):.1f}"/>')
+        parts.append(_label(_LEFT - 5, up(y) + 3.5, f"{y:,}", "end"))
+    parts.append(_label(across(right / 2), _HEIGHT - 4, "words", "middle"))
+    for shade, least in enumerate(_SHADES):
+        dots = "".join(
+            f"M{across(x):.1f} {up(y):.1f}h0" for (x, y), n in points.items() if _shade(n) == least
+        )
+        parts.append(f'<path class="dots shade{shade}" d="{dots}"/>')
+    if fit.a is not None and fit.b is not None:
+        a, b = fit.a, fit.b
+        lengths = [longest * step / 60 for step in range(61)]
+        fitted = [(x, a * x + b * x * x) for x in lengths]
+        curve = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in fitted if 0 <= y <= top)
+        parts.append(f'<polyline class="curve" points="{curve}"/>')
+    return "".join([*parts, "</svg>"])
+
+
+def dot_plot(rows: Sequence[tuple[str, Sequence[float]]], series: Sequence[str]) -> str:
+    """One line a name; a dot for each value over 0 of its series, in percent, on a log scale."""
+    values = [value for _, row in rows for value in row if value > 0]
+    low = math.floor(math.log10(min(values, default=1)))
+    line, width = 24, 900
+    label = min(20 + 7.5 * max(len(name) for name, _ in rows), 340)
+    height = line * (len(rows) + 2) + 10
+
+    def across(value: float) -> float:
+        return label + 15 + (math.log10(value) - low) / (2 - low) * (width - label - 45)
+
+    parts = [f'<svg class="plot wide" viewBox="0 0 {width} {height}" role="img">']
+    parts.append("<title>Graphs lost under each constraint, in percent</title>")
+    bottom = line * (len(rows) + 1)
+    for exponent in range(low, 3):
+        x = across(10.0**exponent)
+        parts.append(f'<path class="grid" d="M{x:.1f} {line - 8}V{bottom}"/>')
+        parts.append(_label(x, bottom + 16, f"{10.0**exponent:g} %", "middle"))
+    for place, (name, row) in enumerate(rows, 1):
+        y = place * line + 4
+        shown = [across(value) for value in row if value > 0]
+        parts.append(f'<text class="row" x="{label:.1f}" y="{y + 4}">{escape(name)}</text>')
+        if shown:
+            parts.append(f'<path class="range" d="M{min(shown):.1f} {y}H{max(shown):.1f}"/>')
+        parts += [
+            f'<circle class="level{level}" cx="{across(value):.1f}" cy="{y}" r="5.5">'
+            f"<title>{escape(name)}, {escape(series[level])}: {value:.4g} % of graphs lost</title>"
+            "</circle>"
+            for level, value in enumerate(row)
+            if value > 0
+        ]
+    return "".join([*parts, "</svg>"])
+
+
+def _label(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
+
+
+def _shade(count: int) -> int:
+    return max(least for least in _SHADES if least <= count)
+
+
+def _ticks(largest: int) -> list[int]:
+    """Four to eight round numbers from 0 to the first that is not below the largest value."""
+    step = next(step for step in _round_steps() if step * 7 >= largest)
+    return list(range(0, step * max(-(-largest // step), 1) + 1, step))
+
+
+def _round_steps() -> Iterable[int]:
+    power = 1
+    while True:
+        yield from (power, 2 * power, 5 * power)
+        power *= 10
