@@ -51,6 +51,8 @@ _MANY = 3
 _DIRECTION = ARC_KEYS
 _TAG = _DIRECTION + 2
 _KEYS = _TAG + TAGS * (_MANY + 1)
+# Keys are hashed apart from all templates.
+_KEY = 1 << 32
 #: An arc has at most so many keys.
 MOST_KEYS = 2 + 2 * TAGS
 
@@ -70,7 +72,7 @@ def key_hashes() -> Halves:
     """Hashes of all that templates are conjoined with: distances, directions, tags between."""
     hashes = np.empty(_KEYS, np.uint32)
     for k in range(_KEYS):
-        hashes[k] = half(hash_code(hash_start(-1), k))
+        hashes[k] = half(hash_code(hash_start(_KEY), k))
     return hashes
 
 
