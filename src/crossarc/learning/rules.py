@@ -115,6 +115,11 @@ class AdaGrad(Rule):
         self, table: WeightTable, *, rate: float, inertia: float, l1: float, l2: float
     ) -> None:
         super().__init__(table)
+        if not (rate > 0.0 and inertia > 0.0 and l1 >= 0.0 and l2 >= 0.0):
+            raise ValueError(
+                "rate and inertia must be above 0, l1 and l2 not below: got "
+                f"rate={rate}, inertia={inertia}, l1={l1}, l2={l2}"
+            )
         self._options = rate, inertia, l1, l2
         self._sums = np.zeros_like(table.weights)
         self._squares = np.zeros_like(table.weights)

@@ -61,10 +61,6 @@ ARC_PAIRS = (
     "upos feats | lemma upos",
     "upos feats | upos",
     "upos | upos feats",
-    "xpos xpos+1 | xpos-1 xpos",
-    "xpos-1 xpos | xpos-1 xpos",
-    "xpos xpos+1 | xpos xpos+1",
-    "xpos-1 xpos | xpos xpos+1",
     "upos-1 upos upos+1 | upos-1 upos upos+1",
     "lemma | upos upos+1",
     "lemma | upos-1 upos",
@@ -72,7 +68,7 @@ ARC_PAIRS = (
     "upos-1 upos | lemma",
     "upos @ | upos @",
 )
-ARC_BETWEEN = ("upos | upos",)
+ARC_BETWEEN = ("upos | upos", "xpos | xpos", "| upos")
 ARC_WORDS = (
     "",
     "form",

@@ -97,7 +97,7 @@ class LinearModel:
         """log p(l | h, m) of each word's head, one array (n, labels) a sentence."""
         flat = np.concatenate([*heads, np.empty(0, np.int64)])
         table = self._log_probs(Arcs.of_trees(encoded, flat), threads)
-        return np.split(table, np.cumsum(encoded.sizes)[:-1])
+        return np.split(table, np.cumsum(encoded.sizes)[:-1]) if len(encoded) else []
 
     def labelled_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
         """Scores [h, m, l] of each sentence: score of the arc plus log p(l | h, m)."""
