@@ -41,6 +41,9 @@ KERNEL_MODULES = (
     "crossarc.inference.spanning.argmax",
     "crossarc.inference.spanning.second_best",
     "crossarc.inference.spanning.matrix_tree",
+    "crossarc.learning.rules",
+    "crossarc.models.arcs",
+    "crossarc.models.labels",
 )
 
 
