@@ -43,10 +43,13 @@ KERNEL_MODULES = (
     "crossarc.inference.spanning.argmax",
     "crossarc.inference.spanning.second_best",
     "crossarc.inference.spanning.matrix_tree",
+    "crossarc.inference.transition.covington",
+    "crossarc.learning.rules",
+    "crossarc.models.arcs",
+    "crossarc.models.labels",
     "crossarc.models.tagging.words",
     "crossarc.models.tagging.perceptron",
     "crossarc.models.tagging.lemma_kernels",
-    "crossarc.inference.transition.covington",
 )
 
 

@@ -54,7 +54,7 @@ def log_linear(
     slopes = [np.array(marginals) for marginals in everything.marginals()]
     totals = everything.log_partition()
     loss = 0.0
-    partial = []
+    partial: list[int] = []
     for index, gold in enumerate(heads):
         if (gold < 0).any():
             partial.append(index)
@@ -62,32 +62,18 @@ def log_linear(
         words = np.arange(1, len(gold) + 1)
         loss += totals[index] - float(scores[index][gold, words].sum())
         slopes[index][gold, words] -= 1.0
-    if partial:
-        fixed = trees([_agreeing(scores[i], heads[i]) for i in partial], root=root, threads=threads)
-        feasible = [k for k, total in enumerate(fixed.log_partition()) if total > -np.inf]
-        for k, index in enumerate(partial):
-            if k not in feasible:
-                slopes[index][:] = 0.0
-        loss += _subtract_fixed(trees, scores, heads, root, [partial[k] for k in feasible], slopes)
-        loss += sum(totals[partial[k]] for k in feasible)
+    fixed = {index: _agreeing(scores[index], heads[index]) for index in partial}
+    fixed_totals = trees(list(fixed.values()), root=root, threads=threads).log_partition()
+    for index, total in zip(partial, fixed_totals, strict=True):
+        if total > -np.inf:
+            loss += totals[index] - total
+        else:
+            slopes[index][:] = 0.0
+            del fixed[index]
+    shares = trees(list(fixed.values()), root=root, threads=threads).marginals()
+    for index, share in zip(fixed, shares, strict=True):
+        slopes[index] -= share
     return loss, slopes
-
-
-def _subtract_fixed(
-    trees: type[TreeDistribution],
-    scores: Sequence[Floats],
-    heads: Sequence[Ints],
-    root: Root,
-    sentences: Sequence[int],
-    slopes: Sequence[Floats],
-) -> float:
-    """Subtract the marginals among trees with the given heads; returns minus their log Z."""
-    loss = 0.0
-    for index in sentences:
-        fixed = trees(_agreeing(scores[index], heads[index]), root=root, threads=1)
-        slopes[index][:] -= fixed.marginals()
-        loss -= fixed.log_partition()
-    return loss
 
 
 def perceptron(

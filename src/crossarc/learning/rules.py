@@ -1,14 +1,14 @@
 """The two rules that change weights by a gradient: AdaGrad and the perceptron.
 
-Both keep what the mean of the weights over all steps needs (Daume 2006, section 2.3): with `drift`,
-the sum of all changes, each times the number of steps before it, the mean is weights - drift / steps.
+Both keep what the mean of the weights over all steps needs (Daume 2006, section 2.3): with `drift`
+the sum of all changes, each times the number of steps before it, the mean is weights - drift /
+steps.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 from numba import types
@@ -25,12 +25,11 @@ Slots = NDArray[np.uint32]
 _F1, _FLOAT, _INT = types.float32[::1], types.float64, types.int64
 
 
-@kernel(types.void(_F1, _F1, TOUCHED, _INT, _F1, _F1, _F1, _FLOAT, _FLOAT, _FLOAT, _FLOAT, _FLOAT))
+@kernel(types.void(_F1, _F1, TOUCHED, _F1, _F1, _F1, _FLOAT, _FLOAT, _FLOAT, _FLOAT, _FLOAT))
 def _adagrad_step(
     weights: Singles,
     gradient: Singles,
     touched: Slots,
-    count: int,
     sums: Singles,
     squares: Singles,
     drift: Singles,
@@ -40,8 +39,7 @@ def _adagrad_step(
     l2: float,
     time: float,
 ) -> None:
-    for k in range(count):
-        slot = touched[k]
+    for slot in touched:
         g, before = gradient[slot], weights[slot]
         gradient[slot] = 0.0
         # z += g - (sqrt(n + g^2) - sqrt(n)) / rate * w;   n += g^2
@@ -59,12 +57,11 @@ def _adagrad_step(
         drift[slot] += time * (after - before)
 
 
-@kernel(types.void(_F1, _F1, TOUCHED, _INT, _F1, _FLOAT))
+@kernel(types.void(_F1, _F1, TOUCHED, _F1, _FLOAT))
 def _perceptron_step(
-    weights: Singles, gradient: Singles, touched: Slots, count: int, drift: Singles, time: float
+    weights: Singles, gradient: Singles, touched: Slots, drift: Singles, time: float
 ) -> None:
-    for k in range(count):
-        slot = touched[k]
+    for slot in touched:
         change = -gradient[slot]
         gradient[slot] = 0.0
         weights[slot] += change
@@ -80,15 +77,8 @@ class Rule(ABC):
         self._steps = 0
 
     @abstractmethod
-    def _change(self, group: int, count: int, own: list[Any]) -> None:
-        """Change the weights of a part; `own` are its weights, gradient and touched slots."""
-
     def step(self, group: int) -> None:
         """Change the weights of one part by the gradient gathered there, and clear that."""
-        table = self.table
-        own = [table.part(a, group) for a in (table.weights, table.gradient, table.touched)]
-        self._change(group, table.counts[group], own)
-        table.counts[group] = 0
 
     def advance(self) -> None:
         """Count a step, once all parts have been changed."""
@@ -125,19 +115,35 @@ class AdaGrad(Rule):
         self, table: WeightTable, *, rate: float, inertia: float, l1: float, l2: float
     ) -> None:
         super().__init__(table)
-        self._options = (rate, inertia, l1, l2)
+        if not (rate > 0.0 and inertia > 0.0 and l1 >= 0.0 and l2 >= 0.0):
+            raise ValueError(
+                "rate and inertia must be above 0, l1 and l2 not below: got "
+                f"rate={rate}, inertia={inertia}, l1={l1}, l2={l2}"
+            )
+        self._options = rate, inertia, l1, l2
         self._sums = np.zeros_like(table.weights)
         self._squares = np.zeros_like(table.weights)
 
-    def _change(self, group: int, count: int, own: list[Any]) -> None:
-        state = [
-            self.table.part(array, group) for array in (self._sums, self._squares, self._drift)
-        ]
-        _adagrad_step(*own, count, *state, *self._options, self._steps)
+    def step(self, group: int) -> None:
+        """Change the weights of one part by the gradient gathered there, and clear that."""
+        table = self.table
+        _adagrad_step(
+            table.weights,
+            table.gradient,
+            table.touched(group),
+            self._sums,
+            self._squares,
+            self._drift,
+            *self._options,
+            self._steps,
+        )
 
 
 class Perceptron(Rule):
     """w -= g, with g the features of the best tree minus those of the right one (Collins 2002)."""
 
-    def _change(self, group: int, count: int, own: list[Any]) -> None:
-        _perceptron_step(*own, count, self.table.part(self._drift, group), self._steps)
+    def step(self, group: int) -> None:
+        """Change the weights of one part by the gradient gathered there, and clear that."""
+        table = self.table
+        touched = table.touched(group)
+        _perceptron_step(table.weights, table.gradient, touched, self._drift, self._steps)

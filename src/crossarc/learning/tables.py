@@ -51,15 +51,14 @@ class WeightTable:
     def __init__(self, weights: Singles) -> None:
         self.weights = weights
         self.gradient = np.zeros_like(weights)
-        self.touched = np.empty(len(weights), np.uint32)
-        self.counts = [0] * GROUPS
+        self._touched = np.empty((GROUPS, len(weights) // GROUPS), np.uint32)
+        self._counts = [0] * GROUPS
 
-    def part(self, values: NDArray[np.generic], group: int) -> NDArray[np.generic]:
-        """One group's part of an array as long as the table."""
-        size = len(self.weights) // GROUPS
-        return values[group * size : (group + 1) * size]
+    def touched(self, group: int) -> Slots:
+        """The slots of one part whose gradient is not zero."""
+        return self._touched[group, : self._counts[group]]
 
-    def gather(
+    def update(
         self,
         gather: Callable[[int, Singles, Slots], int],
         step: Callable[[int], None],
@@ -68,15 +67,14 @@ class WeightTable:
         """Gather the gradient of each part and change its weights by it.
 
         Args:
-            gather: given a group, and its parts of `gradient` and `touched`, adds to them and
-                returns how many slots it touched.
-            step: changes the weights of a group's part.
+            gather: given a group, the gradient and room for slots, adds to the gradient, lists
+                the slots that it touched and returns how many they are.
+            step: changes the weights of a group's part, and clears its gradient.
         """
 
         def work(begin: int, end: int) -> None:
             for group in range(begin, end):
-                gradient, touched = self.part(self.gradient, group), self.part(self.touched, group)
-                self.counts[group] = gather(group, gradient, touched)  # type: ignore[arg-type]
+                self._counts[group] = gather(group, self.gradient, self._touched[group])
                 step(group)
 
         over_ranges(work, [1.0] * GROUPS, threads)

@@ -10,17 +10,19 @@ from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 from crossarc.learning.tables import GROUPS, TOUCHED, add_gradient
 from crossarc.models.slots import (
     ARC_KEYS,
+    MOST_KEYS,
     READ_CODES,
     READ_PLAN,
     READ_WEIGHTS,
     TAGS,
     arc_key,
-    between_slots,
-    direct_slots,
+    arc_keys,
+    count_tags,
+    first_of_group,
     key_hashes,
-    tags_between,
+    key_range,
+    table_slot,
     word_halves,
-    word_slots,
 )
 
 __all__ = ["gather_arcs", "score_arcs"]
@@ -31,72 +33,56 @@ Ints = NDArray[np.int64]
 Halves = NDArray[np.uint32]
 
 _INT = types.int64
-_BOUNDS = types.Array(types.int64, 2, "C", readonly=True)
-_SENTENCES = (READ_CODES, READ_INT, READ_INT, READ_INT, READ_PLAN, _BOUNDS, _INT, _INT)
+_SENTENCES = (READ_CODES, READ_INT, READ_INT, READ_INT, READ_PLAN, READ_INT, _INT, _INT, _INT)
+_NO_KEY = np.uint32(0)
 # Arcs whose score has a smaller slope change no weight: most arcs, after a pass or two.
 _LEAST_SLOPE = 1e-4
 
 
 @subkernel()
-def _room(longest: int, plan: Ints) -> tuple[Halves, Ints, Ints, Floats, Halves]:
-    """Space for one sentence: halves, tag counts, tag sets, sums over words, slots of an arc."""
+def _room(longest: int, plan: Ints) -> tuple[Halves, Halves, Ints, Floats, Halves]:
+    """Space for one sentence: halves of heads and modifiers, tag counts, sums, an arc's keys."""
     return (
-        np.empty((longest + 1, 2, plan.shape[0]), np.uint32),
+        np.empty((longest + 1, plan.shape[0]), np.uint32),
+        np.empty((longest + 1, plan.shape[0]), np.uint32),
         np.empty((longest + 2, TAGS), np.int64),
-        np.empty((longest + 1) * (longest + 1), np.int64),
         np.empty((longest + 1, 2, ARC_KEYS)),
-        np.empty(2 * plan.shape[0] * (TAGS + 1), np.uint32),
+        np.empty(MOST_KEYS, np.uint32),
     )
+
+
+@subkernel()
+def _keys(h: int, m: int, counts: Ints, tags: int, hashes: Halves, found: Halves) -> int:
+    return arc_keys(h, m, counts, min(h, m) + 1, max(h, m), tags, hashes, found)
 
 
 @subkernel(reorder=True)
-def _sum_weights(weights: Singles, slots: Halves, count: int) -> float:
+def _sum_pairs(
+    heads: Halves,
+    modifiers: Halves,
+    h: int,
+    m: int,
+    key: np.uint32,
+    span: tuple[int, int],
+    weights: Singles,
+    bits: int,
+) -> float:
+    """The summed weights of some templates' features of two words, with one key."""
     total = np.float32(0.0)
-    for k in range(count):
-        total += weights[slots[k]]
+    for t in range(span[0], span[1]):
+        total += weights[table_slot(np.uint32(heads[h, t] ^ key), modifiers[m, t], t, bits)]
     return float(total)
 
 
-@subkernel()
-def _word_scores(
-    halves: Halves,
-    n: int,
-    bounds: Ints,
-    keys: Halves,
-    weights: Singles,
-    bits: int,
-    slots: Halves,
-    sums: Floats,
-) -> None:
-    """sums[i, side, key]: the summed weights of a word's own features."""
-    sums[: n + 1] = 0.0
-    for group in range(GROUPS):
-        part = weights[group << bits : (group + 1) << bits]
-        for i in range(n + 1):
-            for side in range(2):
-                for key in range(ARC_KEYS):
-                    count = word_slots(halves[i, side], keys[key], bounds[group], bits, slots)
-                    sums[i, side, key] += _sum_weights(part, slots, count)
-
-
-@subkernel()
-def _arc_slots(
-    head: Halves,
-    modifier: Halves,
-    h: int,
-    m: int,
-    bounds: Ints,
-    counts: Ints,
-    tags: int,
-    keys: Halves,
-    bits: int,
-    slots: Halves,
-) -> int:
-    """Slots of all features of two words that an arc has in one group; returns how many."""
-    count = direct_slots(head, modifier, h, m, bounds, keys, bits, slots)
-    return count + between_slots(
-        head, modifier, h, m, bounds, counts, tags, keys, bits, slots[count:]
-    )
+@subkernel(reorder=True)
+def _sum_word(
+    halves: Halves, i: int, key: np.uint32, span: tuple[int, int], weights: Singles, bits: int
+) -> float:
+    """The summed weights of one word's features, with one key."""
+    total = np.float32(0.0)
+    for t in range(span[0], span[1]):
+        total += weights[table_slot(halves[i, t], key, t, bits)]
+    return float(total)
 
 
 @kernel(types.void(*_SENTENCES, READ_WEIGHTS, types.float64[::1], _INT, _INT))
@@ -108,6 +94,7 @@ def score_arcs(
     plan: Ints,
     bounds: Ints,
     tag: int,
+    tags: int,
     bits: int,
     weights: Singles,
     out: Floats,
@@ -120,66 +107,52 @@ def score_arcs(
         codes: (rows, atoms), see `Encoded`; `starts` are the rows of the roots.
         squares: where each sentence's (n + 1)^2 scores begin in `out`.
         plan, bounds: the templates, see `Plan`.
-        tag: the atom whose values between two words count.
+        tag, tags: the atom whose values between two words count, and how many it has.
         bits: each part of the table has 2**bits weights.
     """
     longest = sizes[begin:end].max() if begin < end else 0
-    halves, counts, space, sums, slots = _room(longest, plan)
-    keys = key_hashes()
+    heads, modifiers, counts, sums, found = _room(longest, plan)
+    hashes, flat = key_hashes(), codes.reshape(-1)
     for s in range(begin, end):
-        n, row, width = sizes[s], starts[s], sizes[s] + 1
-        sets = space[: width * width].reshape(width, width)
-        tags_between(codes, row, n, tag, counts, sets)
+        row, width = starts[s], sizes[s] + 1
+        count_tags(codes, row, sizes[s], tag, counts)
         for i in range(width):
-            word_halves(codes, row + i, plan, 0, plan.shape[0], halves[i])
-        _word_scores(halves, n, bounds, keys, weights, bits, slots, sums)
+            word_halves(flat, (row + i) * codes.shape[1], plan, 0, 0, 1, heads, i)
+            word_halves(flat, (row + i) * codes.shape[1], plan, 1, 0, 1, modifiers, i)
+            for key in range(ARC_KEYS):
+                span = bounds[2], bounds[3]
+                sums[i, 0, key] = _sum_word(heads, i, hashes[key], span, weights, bits)
+                sums[i, 1, key] = _sum_word(modifiers, i, hashes[key], span, weights, bits)
         for h in range(width):
-            scores = out[squares[s] + h * width : squares[s] + (h + 1) * width]
             for m in range(1, width):
                 if h == m:
                     continue
                 key = arc_key(h, m)
                 total = sums[h, 0, key] + sums[m, 1, key]
-                for group in range(GROUPS):
-                    count = _arc_slots(
-                        halves[h, 0],
-                        halves[m, 1],
-                        h,
-                        m,
-                        bounds[group],
-                        counts,
-                        sets[h, m],
-                        keys,
-                        bits,
-                        slots,
-                    )
-                    total += _sum_weights(
-                        weights[group << bits : (group + 1) << bits], slots, count
-                    )
-                scores[m] = total
+                for k in range(_keys(h, m, counts, tags, hashes, found)):
+                    span = key_range(k, bounds)
+                    total += _sum_pairs(heads, modifiers, h, m, found[k], span, weights, bits)
+                out[squares[s] + h * width + m] = total
 
 
 @subkernel()
 def _gather_words(
     halves: Halves,
-    n: int,
-    bounds: Ints,
-    keys: Halves,
-    bits: int,
+    i: int,
     sums: Floats,
-    slots: Halves,
+    hashes: Halves,
+    bounds: Ints,
+    bits: int,
+    group: int,
     gradient: Singles,
-    touched: Ints,
+    touched: Halves,
     known: int,
 ) -> int:
-    for i in range(n + 1):
-        for side in range(2):
-            for key in range(ARC_KEYS):
-                slope = sums[i, side, key]
-                if abs(slope) >= _LEAST_SLOPE:
-                    count = word_slots(halves[i, side], keys[key], bounds, bits, slots)
-                    for k in range(count):
-                        known = add_gradient(gradient, touched, known, slots[k], slope)
+    for key in range(ARC_KEYS):
+        if abs(sums[key]) >= _LEAST_SLOPE:
+            for t in range(first_of_group(bounds[2], group), bounds[3], GROUPS):
+                slot = table_slot(halves[i, t], hashes[key], t, bits)
+                known = add_gradient(gradient, touched, known, slot, sums[key])
     return known
 
 
@@ -192,28 +165,28 @@ def gather_arcs(
     plan: Ints,
     bounds: Ints,
     tag: int,
+    tags: int,
     bits: int,
     slopes: Floats,
     group: int,
     gradient: Singles,
-    touched: Ints,
+    touched: Halves,
 ) -> int:
-    """The gradient in one part of the table, from the slopes of all arcs' scores.
+    """The gradient of one group's weights, from the slopes of all arcs' scores.
 
     Slopes below 1e-4 are left out. Returns how many slots are not zero; the first arguments are
     those of `score_arcs`.
     """
     longest = sizes.max() if sizes.shape[0] else 0
-    halves, counts, space, sums, slots = _room(longest, plan)
-    keys = key_hashes()
-    own = bounds[group]
+    heads, modifiers, counts, sums, found = _room(longest, plan)
+    hashes, flat = key_hashes(), codes.reshape(-1)
     known = 0
     for s in range(sizes.shape[0]):
-        n, row, width = sizes[s], starts[s], sizes[s] + 1
-        sets = space[: width * width].reshape(width, width)
-        tags_between(codes, row, n, tag, counts, sets)
+        row, width = starts[s], sizes[s] + 1
+        count_tags(codes, row, sizes[s], tag, counts)
         for i in range(width):
-            word_halves(codes, row + i, plan, own[0], own[4], halves[i])
+            word_halves(flat, (row + i) * codes.shape[1], plan, 0, group, GROUPS, heads, i)
+            word_halves(flat, (row + i) * codes.shape[1], plan, 1, group, GROUPS, modifiers, i)
         sums[:width] = 0.0
         for h in range(width):
             for m in range(1, width):
@@ -222,10 +195,24 @@ def gather_arcs(
                     continue
                 sums[h, 0, arc_key(h, m)] += slope
                 sums[m, 1, arc_key(h, m)] += slope
-                count = _arc_slots(
-                    halves[h, 0], halves[m, 1], h, m, own, counts, sets[h, m], keys, bits, slots
+                for k in range(_keys(h, m, counts, tags, hashes, found)):
+                    begin, end = key_range(k, bounds)
+                    for t in range(first_of_group(begin, group), end, GROUPS):
+                        half = np.uint32(heads[h, t] ^ found[k])
+                        slot = table_slot(half, modifiers[m, t], t, bits)
+                        known = add_gradient(gradient, touched, known, slot, slope)
+        for i in range(width):
+            for side in range(2):
+                known = _gather_words(
+                    heads if side == 0 else modifiers,
+                    i,
+                    sums[i, side],
+                    hashes,
+                    bounds,
+                    bits,
+                    group,
+                    gradient,
+                    touched,
+                    known,
                 )
-                for k in range(count):
-                    known = add_gradient(gradient, touched, known, slots[k], slope)
-        known = _gather_words(halves, n, own, keys, bits, sums, slots, gradient, touched, known)
     return known

@@ -1,7 +1,7 @@
 """The feature templates, as tables, after McDonald, Crammer & Pereira (2005).
 
-A template of two words reads `atoms of the head | atoms of the modifier`. An atom is a column of the
-code array, with +1 or -1 for the next or the previous word; `@` stands for each morphological
+A template of two words reads `atoms of the head | atoms of the modifier`. An atom is a column of
+the code array, with +1 or -1 for the next or the previous word; `@` stands for each morphological
 attribute in turn. Every template is conjoined with the direction of the arc; those in a table
 `..._DISTANCE` are used a second time, with direction and distance.
 
@@ -17,13 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.learning.tables import GROUPS
-
 __all__ = [
     "ARC_BETWEEN",
     "ARC_PAIRS",
     "ARC_PAIRS_DISTANCE",
     "ARC_WORDS",
+    "LABEL_BETWEEN",
     "LABEL_PAIRS",
     "LABEL_PAIRS_DISTANCE",
     "MISSING",
@@ -62,10 +61,6 @@ ARC_PAIRS = (
     "upos feats | lemma upos",
     "upos feats | upos",
     "upos | upos feats",
-    "xpos xpos+1 | xpos-1 xpos",
-    "xpos-1 xpos | xpos-1 xpos",
-    "xpos xpos+1 | xpos xpos+1",
-    "xpos-1 xpos | xpos xpos+1",
     "upos-1 upos upos+1 | upos-1 upos upos+1",
     "lemma | upos upos+1",
     "lemma | upos-1 upos",
@@ -73,7 +68,7 @@ ARC_PAIRS = (
     "upos-1 upos | lemma",
     "upos @ | upos @",
 )
-ARC_BETWEEN = ("upos | upos",)
+ARC_BETWEEN = ("upos | upos", "xpos | xpos", "| upos")
 ARC_WORDS = (
     "",
     "form",
@@ -91,6 +86,7 @@ ARC_WORDS = (
     "upos-2 upos-1 upos",
     "upos upos+1 upos+2",
 )
+LABEL_BETWEEN = ("upos | upos", "| xpos")
 LABEL_PAIRS_DISTANCE = (
     "upos | upos",
     "xpos | xpos",
@@ -121,6 +117,18 @@ LABEL_PAIRS = (
     "upos @ | upos @",
     "| lemma @",
     "lemma | upos @",
+    "| upos-2 upos-1 upos",
+    "| upos upos+1 upos+2",
+    "| upos-1 upos feats",
+    "| upos feats upos+1",
+    "| lemma-1 upos",
+    "| lemma-2 upos",
+    "| lemma+1 upos",
+    "upos | lemma-2 upos",
+    "lemma-1 upos | upos",
+    "upos lemma+1 | upos",
+    "upos feats | upos feats",
+    "xpos | xpos-1 xpos xpos+1",
 )
 
 
@@ -130,13 +138,13 @@ MISSING = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Templates as numbers for kernels, sorted into GROUPS.
+    """Templates as numbers for kernels.
 
     Attributes:
         atoms: (templates, 2, k): for head and modifier, where the atoms of a template lie,
             counted from the first code of the word; unused places are MISSING.
-        bounds: (GROUPS, 5): where the templates of a group begin, and where those with
-            distance, those of two words, those of words between, and those of one word end.
+        bounds: where the templates that are also used with distance, all of two words, those of
+            tags between, and those of one word end.
     """
 
     atoms: Ints
@@ -157,7 +165,13 @@ def arc_plan(atoms: Sequence[str], attributes: Sequence[str]) -> Plan:
 
 def label_plan(atoms: Sequence[str], attributes: Sequence[str]) -> Plan:
     """The templates of labels."""
-    return compile_plan(atoms, attributes, with_distance=LABEL_PAIRS_DISTANCE, pairs=LABEL_PAIRS)
+    return compile_plan(
+        atoms,
+        attributes,
+        with_distance=LABEL_PAIRS_DISTANCE,
+        pairs=LABEL_PAIRS,
+        between=LABEL_BETWEEN,
+    )
 
 
 def compile_plan(
@@ -169,18 +183,13 @@ def compile_plan(
     between: Sequence[str] = (),
     words: Sequence[str] = (),
 ) -> Plan:
-    """Deal the templates of each kind out to the groups in turn."""
+    """Templates as numbers, kind after kind."""
     kinds = [
         [one for template in kind for one in _expanded(template, attributes)]
         for kind in (with_distance, pairs, between, [f"{word} | {word}" for word in words])
     ]
-    ordered: list[str] = []
-    bounds = np.empty((GROUPS, len(kinds) + 1), np.int64)
-    for group in range(GROUPS):
-        bounds[group, 0] = len(ordered)
-        for number, kind in enumerate(kinds, 1):
-            ordered += kind[group::GROUPS]
-            bounds[group, number] = len(ordered)
+    bounds = np.cumsum([len(kind) for kind in kinds])
+    ordered = [template for kind in kinds for template in kind]
     sides = [
         [[_place(atom, atoms) for atom in side.split()] for side in template.split("|")]
         for template in ordered

@@ -1,8 +1,8 @@
 """The linear arc-factored model: sentences in, scores of arcs and probabilities of labels out.
 
-An arc's score is the sum of the weights of its features; a labelled arc's score adds log p(l | h, m),
-a softmax over the labels. Labels then leave the distribution over trees as it is, and its sums stay
-exact.
+An arc's score is the sum of the weights of its features. A labelled arc's score adds
+log p(l | h, m), a softmax over the labels, so that labels leave the distribution over trees as it
+is, and its sums stay exact.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from crossarc.models.features import arc_plan, label_plan
 from crossarc.models.labels import log_softmax
 from crossarc.models.packing import pack, unpack
 from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer
+from crossarc.models.slots import TAGS
 from crossarc.models.vocabulary import Vocabulary
 from crossarc.treebank import Sentence
 
@@ -48,9 +49,11 @@ class LinearModel:
         self.arc_temperature = self.label_temperature = 1.0
         self._bits = {"arc_bits": arc_bits, "label_bits": label_bits}
         atoms, attributes = encoder.atoms, encoder.attributes
-        self.arcs = ArcScorer(arc_plan(atoms, attributes), bits=arc_bits, tag=atoms.index("upos"))
+        place = atoms.index("upos")
+        tag = place, min(len(encoder.columns[place]), TAGS)
+        self.arcs = ArcScorer(arc_plan(atoms, attributes), bits=arc_bits, tag=tag)
         self.label_scorer = LabelScorer(
-            label_plan(atoms, attributes), bits=label_bits, labels=len(self.labels)
+            label_plan(atoms, attributes), bits=label_bits, tag=tag, labels=len(self.labels)
         )
 
     @classmethod
@@ -94,7 +97,7 @@ class LinearModel:
         """log p(l | h, m) of each word's head, one array (n, labels) a sentence."""
         flat = np.concatenate([*heads, np.empty(0, np.int64)])
         table = self.arc_label_log_probs(Arcs.of_trees(encoded, flat), threads)
-        return np.split(table, np.cumsum(encoded.sizes)[:-1])
+        return np.split(table, np.cumsum(encoded.sizes)[:-1]) if len(encoded) else []
 
     def labelled_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
         """Scores [h, m, l] of each sentence: score of the arc plus log p(l | h, m)."""

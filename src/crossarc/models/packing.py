@@ -18,13 +18,13 @@ def rounded(weights: Singles) -> Singles:
 
 
 def prune(weights: Singles, most: int) -> Singles:
-    """The `most` weights that are largest in size, zero elsewhere."""
+    """The weights that are largest in size, at most so many, zero elsewhere."""
     if np.count_nonzero(weights) <= most:
         return weights
-    least = np.partition(np.abs(weights), len(weights) - most)[len(weights) - most]
-    # Weights that tie with the least one kept may exceed the number: they are all dropped.
-    above = np.abs(weights) > least
-    return np.where(above, weights, np.float32(0.0))
+    sizes = np.abs(weights)
+    # Of weights that tie with the largest one dropped, none is kept.
+    dropped = np.partition(sizes, len(sizes) - most - 1)[len(sizes) - most - 1]
+    return np.where(sizes > dropped, weights, np.float32(0.0))
 
 
 def pack(weights: Singles) -> tuple[NDArray[np.uint8], NDArray[np.float16]]:

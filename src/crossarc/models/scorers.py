@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +21,7 @@ __all__ = ["ArcScorer", "Arcs", "LabelScorer"]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 
 # Arcs are labelled in pieces of this size, so that threads have work to share.
 _PIECE = 256
@@ -27,33 +32,26 @@ class ArcScorer:
 
     Args:
         bits: the table has 2**bits weights.
-        tag: the atom whose values between two words count.
+        tag: the atom whose values between two words count, and how many it has.
     """
 
-    def __init__(self, plan: Plan, *, bits: int, tag: int) -> None:
+    def __init__(self, plan: Plan, *, bits: int, tag: tuple[int, int]) -> None:
         self.plan, self.tag = plan, tag
         self.bits = bits - (GROUPS.bit_length() - 1)
         self.weights: Singles = np.zeros(1 << bits, np.float32)
 
-    def _arguments(self, encoded: Encoded) -> tuple[object, ...]:
-        return (
-            encoded.codes,
-            encoded.sizes,
-            encoded.starts,
-            encoded.squares,
-            self.plan.atoms,
-            self.plan.bounds,
-            self.tag,
-            self.bits,
-        )
+    def _on(self, kernel: Callable[..., T], encoded: Encoded) -> Callable[..., T]:
+        """A kernel with its first arguments filled in."""
+        words = encoded.codes, encoded.sizes, encoded.starts, encoded.squares
+        return partial(kernel, *words, self.plan.atoms, self.plan.bounds, *self.tag, self.bits)
 
     def scores(self, encoded: Encoded, threads: int | None = None) -> Floats:
         """(n + 1)^2 scores a sentence, one sentence after the other; unusable ones are 0."""
-        arguments = self._arguments(encoded)
+        score = self._on(score_arcs, encoded)
         out = np.zeros(int(encoded.squares[-1]))
 
         def work(begin: int, end: int) -> None:
-            score_arcs(*arguments, self.weights, out, begin, end)
+            score(self.weights, out, begin, end)
 
         over_ranges(work, (encoded.sizes**2 + 20).tolist(), threads)
         return out
@@ -62,14 +60,8 @@ class ArcScorer:
         self, encoded: Encoded, slopes: Floats, rule: Rule, threads: int | None = None
     ) -> None:
         """Change the weights by the slopes of all arcs' scores, laid out as the scores."""
-        arguments = self._arguments(encoded)
-        rule.table.gather(
-            lambda group, gradient, touched: gather_arcs(
-                *arguments, slopes, group, gradient, touched
-            ),
-            rule.step,
-            threads,
-        )
+        gather = self._on(gather_arcs, encoded)
+        rule.table.update(partial(gather, slopes), rule.step, threads)
         rule.advance()
 
 
@@ -110,36 +102,31 @@ class LabelScorer:
         bits: the table has 2**bits weights, and in each part a window's more.
     """
 
-    def __init__(self, plan: Plan, *, bits: int, labels: int) -> None:
-        self.plan, self.labels = plan, labels
+    def __init__(self, plan: Plan, *, bits: int, tag: tuple[int, int], labels: int) -> None:
+        self.plan, self.tag, self.labels = plan, tag, labels
         self.bits = bits - (GROUPS.bit_length() - 1)
         window = -(-labels >> ALIGNMENT) << ALIGNMENT
         self.weights: Singles = np.zeros(GROUPS * ((1 << self.bits) + window), np.float32)
 
-    def _arguments(self, arcs: Arcs) -> tuple[object, ...]:
+    def _on(self, kernel: Callable[..., T], arcs: Arcs) -> Callable[..., T]:
+        """A kernel with its first arguments filled in."""
         words = arcs.codes, arcs.rows, arcs.heads, arcs.modifiers
-        return *words, self.plan.atoms, self.plan.bounds, self.bits
+        return partial(kernel, *words, self.plan.atoms, self.plan.bounds, *self.tag, self.bits)
 
     def scores(self, arcs: Arcs, threads: int | None = None) -> Floats:
         """(arcs, labels)."""
-        arguments = self._arguments(arcs)
+        score = self._on(score_labels, arcs)
         out = np.empty((len(arcs), self.labels))
 
         def work(begin: int, end: int) -> None:
             last = min(end * _PIECE, len(arcs))
-            score_labels(*arguments, self.weights, out, begin * _PIECE, last)
+            score(self.weights, out, begin * _PIECE, last)
 
         over_ranges(work, [1.0] * -(-len(arcs) // _PIECE), threads)
         return out
 
     def update(self, arcs: Arcs, slopes: Floats, rule: Rule, threads: int | None = None) -> None:
         """Change the weights by the slopes of label scores (arcs, labels)."""
-        arguments = self._arguments(arcs)
-        rule.table.gather(
-            lambda group, gradient, touched: gather_labels(
-                *arguments, slopes, group, gradient, touched
-            ),
-            rule.step,
-            threads,
-        )
+        gather = self._on(gather_labels, arcs)
+        rule.table.update(partial(gather, slopes), rule.step, threads)
         rule.advance()

@@ -1,7 +1,8 @@
 """Which slots of the table an arc's features have: the one place that scoring and learning share.
 
-A table of weights has GROUPS parts of equal size, one for each group of templates. Everything here
-is about one group: scoring asks for all groups, learning gives each thread a group of its own.
+An arc is conjoined with some *keys*: its direction, its direction and distance, and its direction
+with each tag that stands between head and modifier. A feature is a template together with a key.
+Template t has its slots in part t modulo GROUPS of the table, which is 2**bits long.
 """
 
 from __future__ import annotations
@@ -11,22 +12,25 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.kernels import subkernel
+from crossarc.learning.tables import GROUPS
 from crossarc.models.features import MISSING
 from crossarc.models.hashing import half, hash_code, hash_start, pair_slot
 
 __all__ = [
     "ARC_KEYS",
+    "MOST_KEYS",
     "READ_CODES",
     "READ_PLAN",
     "READ_WEIGHTS",
     "TAGS",
     "arc_key",
-    "between_slots",
-    "direct_slots",
+    "arc_keys",
+    "count_tags",
+    "first_of_group",
     "key_hashes",
-    "tags_between",
+    "key_range",
+    "table_slot",
     "word_halves",
-    "word_slots",
 ]
 
 Ints = NDArray[np.int64]
@@ -36,18 +40,21 @@ READ_CODES = types.Array(types.int64, 2, "C", readonly=True)
 READ_PLAN = types.Array(types.int64, 3, "C", readonly=True)
 READ_WEIGHTS = types.Array(types.float32, 1, "C", readonly=True)
 
-#: Classes of distances: 1, 2, 3, 4, 5 to 6, 7 to 10, and beyond.
+# Classes of distances: 1, 2, 3, 4, 5 to 6, 7 to 10, and beyond.
 _DISTANCES = 7
 #: Numbers of direction and distance together.
 ARC_KEYS = 2 * _DISTANCES
-#: Tags between two words are told apart by their code modulo this.
+#: Tags between two words are told apart by their code modulo this, and counted up to _MANY.
 TAGS = 32
-#: Tags between two words are counted up to this.
 _MANY = 3
 # Where the keys of directions, and of tags with their counts, begin.
 _DIRECTION = ARC_KEYS
 _TAG = _DIRECTION + 2
 _KEYS = _TAG + TAGS * (_MANY + 1)
+# Keys are hashed apart from all templates.
+_KEY = 1 << 32
+#: An arc has at most so many keys.
+MOST_KEYS = 2 + 2 * TAGS
 
 
 @subkernel()
@@ -63,107 +70,77 @@ def arc_key(h: int, m: int) -> int:
 @subkernel()
 def key_hashes() -> Halves:
     """Hashes of all that templates are conjoined with: distances, directions, tags between."""
-    keys = np.empty(_KEYS, np.uint32)
+    hashes = np.empty(_KEYS, np.uint32)
     for k in range(_KEYS):
-        keys[k] = half(hash_code(hash_start(-1), k))
-    return keys
+        hashes[k] = half(hash_code(hash_start(_KEY), k))
+    return hashes
 
 
 @subkernel()
-def word_halves(codes: Ints, row: int, plan: Ints, begin: int, end: int, out: Halves) -> None:
-    """A word's halves of templates begin..end-1, as a head and as a modifier."""
-    flat = codes.reshape(-1)
-    start = row * codes.shape[1]
-    for t in range(begin, end):
-        for side in range(2):
-            places = plan[t, side]
-            x = hash_start(2 * t + side)
-            k = 0
-            while places[k] != MISSING:
-                x = hash_code(x, flat[start + places[k]])
-                k += 1
-            out[side, t] = half(x)
+def word_halves(
+    codes: Ints, start: int, plan: Ints, side: int, first: int, step: int, out: Halves, i: int
+) -> None:
+    """out[i, t]: a word's half of every step-th template t, as head (side 0) or modifier (1).
+
+    The word's codes begin at `start` in `codes`, which is flat.
+    """
+    for t in range(first, plan.shape[0], step):
+        x = hash_start(2 * t + side)
+        k = 0
+        while plan[t, side, k] != MISSING:
+            x = hash_code(x, codes[start + plan[t, side, k]])
+            k += 1
+        out[i, t] = half(x)
 
 
 @subkernel()
-def tags_between(codes: Ints, row: int, n: int, tag: int, counts: Ints, sets: Ints) -> None:
-    """counts[i, b]: words before i with tag b; sets[i, j]: bits of the tags between i and j."""
+def count_tags(codes: Ints, row: int, n: int, tag: int, counts: Ints) -> None:
+    """counts[i, b]: how many of the root and words before i have tag b."""
     counts[0, :] = 0
     for i in range(n + 1):
         for b in range(TAGS):
             counts[i + 1, b] = counts[i, b]
         counts[i + 1, codes[row + i, tag] % TAGS] += 1
-        seen = 0
-        sets[i, i] = 0
-        for j in range(i + 1, n + 1):
-            sets[i, j] = sets[j, i] = seen
-            seen |= 1 << (codes[row + j, tag] % TAGS)
 
 
 @subkernel()
-def _pair_slots(
-    head: Halves, modifier: Halves, key: np.uint32, begin: int, end: int, bits: int, slots: Halves
-) -> None:
-    """Slots of templates begin..end-1 with a key, from 0 up to 2**bits."""
-    for t in range(begin, end):
-        slots[t - begin] = pair_slot(np.uint32(head[t] ^ key), modifier[t], bits)
-
-
-@subkernel()
-def direct_slots(
-    head: Halves,
-    modifier: Halves,
-    h: int,
-    m: int,
-    bounds: Ints,
-    keys: Halves,
-    bits: int,
-    slots: Halves,
+def arc_keys(
+    h: int, m: int, counts: Ints, low: int, high: int, tags: int, hashes: Halves, out: Halves
 ) -> int:
-    """Slots of an arc's features of two words with direction, and with distance; how many."""
-    begin, distance_end, pairs_end = bounds[0], bounds[1], bounds[2]
-    direction = keys[_DIRECTION] if h < m else keys[_DIRECTION + 1]
-    _pair_slots(head, modifier, direction, begin, pairs_end, bits, slots)
-    count = pairs_end - begin
-    _pair_slots(head, modifier, keys[arc_key(h, m)], begin, distance_end, bits, slots[count:])
-    return int(count + distance_end - begin)
+    """The keys of an arc: direction, distance, then two for each tag between; how many.
 
-
-@subkernel()
-def between_slots(
-    head: Halves,
-    modifier: Halves,
-    h: int,
-    m: int,
-    bounds: Ints,
-    counts: Ints,
-    tags: int,
-    keys: Halves,
-    bits: int,
-    slots: Halves,
-) -> int:
-    """Slots of features with each tag between two words, and with its count; returns how many."""
-    begin, end = bounds[2], bounds[3]
-    count = 0
-    if begin == end:
-        return count
-    direction = keys[_DIRECTION] if h < m else keys[_DIRECTION + 1]
-    low, high = counts[min(h, m) + 1], counts[max(h, m)]
-    b = 0
-    while tags >> b:
-        if (tags >> b) & 1:
+    Tag b, from 0 to tags - 1, stands counts[high, b] - counts[low, b] times between the words.
+    """
+    direction = hashes[_DIRECTION] if h < m else hashes[_DIRECTION + 1]
+    out[0] = direction
+    out[1] = hashes[arc_key(h, m)]
+    found = 2
+    for b in range(tags):
+        many = counts[high, b] - counts[low, b]
+        if many > 0:
             first = _TAG + b * (_MANY + 1)
-            for key in (first, first + min(high[b] - low[b], _MANY)):
-                both = np.uint32(direction ^ keys[key])
-                _pair_slots(head, modifier, both, begin, end, bits, slots[count:])
-                count += end - begin
-        b += 1
-    return count
+            out[found] = direction ^ hashes[first]
+            out[found + 1] = direction ^ hashes[first + min(many, _MANY)]
+            found += 2
+    return found
 
 
 @subkernel()
-def word_slots(half_row: Halves, key: np.uint32, bounds: Ints, bits: int, slots: Halves) -> int:
-    """Slots of the features that one word has with a direction and distance; returns how many."""
-    for t in range(bounds[3], bounds[4]):
-        slots[t - bounds[3]] = pair_slot(half_row[t], key, bits)
-    return int(bounds[4] - bounds[3])
+def key_range(k: int, bounds: Ints) -> tuple[int, int]:
+    """The templates that the k-th key of an arc is conjoined with, from and up to."""
+    if k < 2:
+        return 0, bounds[1] if k == 0 else bounds[0]
+    return bounds[1], bounds[2]
+
+
+@subkernel()
+def first_of_group(begin: int, group: int) -> int:
+    """The first template from `begin` on that belongs to a group."""
+    return begin + (group - begin) % GROUPS
+
+
+@subkernel()
+def table_slot(head: np.uint32, modifier: np.uint32, t: int, bits: int) -> np.uint32:
+    """The slot of template t, given the halves of its feature."""
+    part = np.uint32(np.uint32(t % GROUPS) << np.uint32(bits))
+    return np.uint32(part | pair_slot(head, modifier, bits))
