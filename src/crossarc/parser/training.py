@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from crossarc.errors import ModelError
@@ -58,17 +59,15 @@ def train_parts(
     crossing = _is_nonprojective(sentences) if projective is None else not projective
     rule: Root = root or _root_rule(sentences)
     options = Options(
-        learner=learner,
-        projective=not crossing,
-        root=rule,
-        seed=seed,
-        threads=threads,
-        **({} if passes is None else {"passes": passes}),
+        learner=learner, projective=not crossing, root=rule, seed=seed, threads=threads
     )
+    if passes is not None:
+        options = replace(options, passes=passes)
     figures: dict[str, float] = {}
 
     def told(state: Progress) -> None:
-        figures.update(state.scores)
+        if state.scores.get("las", -1.0) > figures.get("las", -1.0):
+            figures.update(state.scores)
         report("parser", state)
 
     parts["model"] = train_linear(learnt, held_out, options=options, progress=told)
@@ -79,7 +78,7 @@ def train_parts(
         "seed": seed,
         "predicted_tags": predicted_tags,
     }
-    return {**parts, "projective": not crossing, "root": rule, "training": training}
+    return {**parts, "projective": not crossing, "root": rule, "training": training | figures}
 
 
 def _silent(stage: str, state: Progress | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -54,7 +54,7 @@ def parse(
     from crossarc.treebank import write_conllu
 
     parser = chosen_parser(model, text)
-    wishes = {
+    wishes: dict[str, Any] = {
         "probabilities": probabilities,
         "kbest": kbest,
         "min_risk": min_risk,
