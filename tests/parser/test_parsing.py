@@ -45,6 +45,13 @@ def test_heads_of_the_input_do_not_matter(parser: Parser, bank: list[Sentence]) 
         assert one.to_conllu() == other.to_conllu()
 
 
+def test_relations_of_the_root_stay_at_the_root(parser: Parser, bank: list[Sentence]) -> None:
+    """In the sample bank as in all of UD: a word is labelled root iff it hangs from the root."""
+    unseen = [Sentence.build([f"w{k}" for k in range(n)], upos=["X"] * n) for n in range(1, 20)]
+    for parsed in parser.parse(unseen, kbest=3):
+        assert [name == "root" for name in parsed.deprels] == (parsed.heads == 0).tolist()
+
+
 def test_the_best_tree_is_the_distribution_s(parser: Parser, bank: list[Sentence]) -> None:
     for sentence in bank[:20]:
         [parsed] = parser.parse([sentence])
@@ -64,9 +71,7 @@ def test_probabilities_are_marginals(parser: Parser, bank: list[Sentence]) -> No
         labels = [parser.labels.index(deprel) for deprel in parsed.deprels]
         joint = marginals[parsed.heads, words, labels]
         np.testing.assert_allclose(misc_value(parsed, "DeprelProb"), joint / heads, atol=6e-5)
-        assert float(parsed.comment("entropy") or "nan") == pytest.approx(
-            trees.entropy(), abs=6e-5
-        )
+        assert float(parsed.comment("entropy") or "nan") == pytest.approx(trees.entropy(), abs=6e-5)
 
 
 def test_marks_of_an_earlier_parse_are_replaced(parser: Parser, bank: list[Sentence]) -> None:
@@ -196,4 +201,3 @@ def test_threads_and_batches_change_nothing(parser: Parser, bank: list[Sentence]
 def test_wrong_arguments(parser: Parser, bank: list[Sentence]) -> None:
     with pytest.raises(ValueError, match="kbest must be at least 1: got 0"):
         parser.parse(bank, kbest=0)
-

@@ -7,6 +7,7 @@ is, and its sums stay exact.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,8 @@ class LinearModel:
 
     Attributes:
         labels: the relations, in the order of label numbers.
+        root_labels, other_labels: whether each was seen on arcs of the root, and on other arcs;
+            on arcs where it never was, its probability is 0.
         arc_temperature, label_temperature: what scores are divided by.
     """
 
@@ -46,6 +49,7 @@ class LinearModel:
             raise ModelError("a model needs at least one label: train on sentences with relations")
         self.encoder = encoder
         self.labels = tuple(labels)
+        self.root_labels = self.other_labels = np.ones(len(self.labels), np.bool_)
         self.arc_temperature = self.label_temperature = 1.0
         self._bits = {"arc_bits": arc_bits, "label_bits": label_bits}
         atoms, attributes = encoder.atoms, encoder.attributes
@@ -71,14 +75,18 @@ class LinearModel:
             cutoff: how often a form, a lemma or FEATS must occur to count as known.
             arc_bits, label_bits: the tables have two to this power weights.
         """
-        labels = Vocabulary.build(
-            label
+        arcs = Counter(
+            (label, head == 0)
             for one in sentences
             for label, head in zip(one.deprels, one.heads.tolist(), strict=True)
             if head >= 0
         )
+        labels = Vocabulary.build(label for label, _ in arcs.elements()).strings
         encoder = Encoder.build(sentences, cutoff=cutoff)
-        return cls(encoder, labels.strings, arc_bits=arc_bits, label_bits=label_bits)
+        model = cls(encoder, labels, arc_bits=arc_bits, label_bits=label_bits)
+        model.root_labels = _seen([arcs[label, True] for label in labels])
+        model.other_labels = _seen([arcs[label, False] for label in labels])
+        return model
 
     def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Encoded:
         """Codes of all words; with `gold`, of their heads and labels too."""
@@ -115,6 +123,9 @@ class LinearModel:
         scores = self.label_scorer.scores(arcs, threads)
         if self.label_temperature != 1.0:
             scores /= self.label_temperature
+        at_root = arcs.heads == 0
+        scores[np.ix_(at_root, ~self.root_labels)] = -np.inf
+        scores[np.ix_(~at_root, ~self.other_labels)] = -np.inf
         log_softmax(scores, np.full(len(arcs), -1, np.int64))
         return scores
 
@@ -134,6 +145,8 @@ class LinearModel:
         return {
             "format": _FORMAT,
             "labels": self.labels,
+            "root_labels": np.flatnonzero(self.root_labels).tolist(),
+            "other_labels": np.flatnonzero(self.other_labels).tolist(),
             **self._bits,
             "arc_temperature": self.arc_temperature,
             "label_temperature": self.label_temperature,
@@ -158,9 +171,18 @@ class LinearModel:
             arc_bits=metadata["arc_bits"],
             label_bits=metadata["label_bits"],
         )
+        numbers = np.arange(len(model.labels))
+        model.root_labels = np.isin(numbers, metadata["root_labels"])
+        model.other_labels = np.isin(numbers, metadata["other_labels"])
         model.arc_temperature = metadata["arc_temperature"]
         model.label_temperature = metadata["label_temperature"]
         for scorer, name in ((model.arcs, "arc"), (model.label_scorer, "label")):
             size = len(scorer.weights)
             scorer.weights = unpack(tensors[f"{name}_slots"], tensors[f"{name}_weights"], size)
         return model
+
+
+def _seen(counts: Sequence[int]) -> NDArray[np.bool_]:
+    """Which labels were seen; all, where none was."""
+    seen = np.array(counts) > 0
+    return seen if seen.any() else ~seen

@@ -150,7 +150,8 @@ class Decoder:
         heads, modifiers = map(np.ascontiguousarray, np.nonzero(marginals > _NEGLIGIBLE))
         rows = np.full(len(heads), encoded.starts[index])
         logs = self.model.arc_label_log_probs(Arcs(encoded.codes, rows, heads, modifiers), threads)
-        surprise = -np.where(logs > -np.inf, np.exp(logs) * logs, 0.0).sum(axis=1)
+        chances = np.exp(logs)
+        surprise = -(chances * np.where(chances > 0.0, logs, 0.0)).sum(axis=1)
         return float(marginals[heads, modifiers] @ surprise)
 
     def _kbest(self, sentence: Sentence, wishes: Wishes, k: int) -> Iterator[Sentence]:
