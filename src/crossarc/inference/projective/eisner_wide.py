@@ -1,0 +1,219 @@
+"""Inside and outside sums of Eisner's algorithm in numbers with a wide exponent.
+
+The recurrences of `eisner_inside` and `eisner_outside`, row by row: as soon as an item is complete, it
+is multiplied into the rest of its row. Nothing over- or underflows, whatever the scores. A chart is a
+square of mantissas and one of exponents; a number by itself is a pair.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.extended import (
+    ZERO,
+    add_product,
+    exp_parts_wide,
+    normalised,
+    power_of_two,
+    times_ln2,
+)
+from crossarc.inference.projective.weights import difference
+from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
+from crossarc.kernels import subkernel
+
+__all__ = ["solve_wide"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Number = tuple[float, int]
+
+_BIAS = 1023
+# C>, C<, I>, I< and B; of the outside items O(C>) and so on.
+_RIGHT, _LEFT, _TO_RIGHT, _TO_LEFT, _BOTH = 0, 1, 2, 3, 4
+_CHARTS = 5
+
+
+@subkernel()
+def _times(a: Number, b: Number) -> Number:
+    return normalised(a[0] * b[0], a[1] + b[1])
+
+
+@subkernel()
+def _plus(a: Number, b: Number) -> Number:
+    top = max(a[1], b[1])
+    return normalised(a[0] * power_of_two(a[1] - top) + b[0] * power_of_two(b[1] - top), top)
+
+
+@subkernel()
+def _get(x: Floats, e: Ints, chart: int, i: int, j: int) -> Number:
+    return normalised(x[chart, i, j], e[chart, i, j])
+
+
+@subkernel()
+def _set(x: Floats, e: Ints, chart: int, i: int, j: int, number: Number) -> None:
+    x[chart, i, j], e[chart, i, j] = number
+
+
+@subkernel()
+def _add_rows(
+    x: Floats,
+    e: Ints,
+    chart: int,
+    i: int,
+    y: Floats,
+    f: Ints,
+    source: int,
+    k: int,
+    first: int,
+    last: int,
+    ahead: int,
+    factor: Number,
+) -> None:
+    """x[chart, i, j] += factor * y[source, k, j + ahead] for j from first to last - 1."""
+    if factor[0] > 0.0 and first < last:
+        add_product(
+            x[chart, i, first:last],
+            e[chart, i, first:last],
+            y[source, k, first + ahead : last + ahead],
+            f[source, k, first + ahead : last + ahead],
+            factor[0],
+            factor[1],
+        )
+
+
+@subkernel()
+def _weigh(scores: Floats, masses: Floats, potentials: Floats, w: Floats, v: Ints) -> None:
+    """Weights relative to the words' potentials."""
+    nodes = scores.shape[0]
+    for h in range(nodes):
+        for m in range(nodes):
+            w[h, m], v[h, m] = 0.0, ZERO
+            if m > 0 and scores[h, m] > -np.inf:
+                x, tail = difference(scores[h, m], potentials[m])
+                mantissa, exponent = exp_parts_wide(x, tail)
+                if masses.shape[0] > 0:
+                    mantissa *= masses[h, m]
+                w[h, m], v[h, m] = normalised(mantissa, exponent)
+
+
+@subkernel()
+def _inside_row(x: Floats, e: Ints, w: Floats, v: Ints, i: int, single: bool) -> None:
+    """The items (i, j) for all j."""
+    nodes = w.shape[0]
+    last = nodes - 1
+    is_lone = i == 0 and single
+    _set(x, e, _RIGHT, i, i, (1.0, 0))
+    _set(x, e, _LEFT, i, i, (1.0, 0))
+    for j in range(i + 1, nodes):
+        _set(x, e, _BOTH, i, j, _get(x, e, _LEFT, i + 1, j))
+    for j in range(i + 1, nodes):
+        both = _get(x, e, _BOTH, i, j)
+        to_right = _times(both, (w[i, j], v[i, j]))
+        to_left = _times(both, (w[j, i], v[j, i]))
+        left = _plus(_get(x, e, _LEFT, i, j), to_left)
+        _set(x, e, _TO_RIGHT, i, j, to_right)
+        _set(x, e, _TO_LEFT, i, j, to_left)
+        _set(x, e, _LEFT, i, j, left)
+        # C<(i, l) += C<(i, j) I<(j, l)
+        _add_rows(x, e, _LEFT, i, x, e, _TO_LEFT, j, j + 1, nodes, 0, left)
+        if is_lone:
+            # C>(0, l) exists for l = n only, B(0, l) is C<(1, l).
+            if j < last:
+                _add_rows(x, e, _RIGHT, i, x, e, _RIGHT, j, last, nodes, 0, to_right)
+                continue
+        right = _plus(_get(x, e, _RIGHT, i, j), to_right)
+        _set(x, e, _RIGHT, i, j, right)
+        if j < last:
+            # B(i, l) += C>(i, j) C<(j+1, l);  C>(i, l) += I>(i, j) C>(j, l)
+            _add_rows(x, e, _BOTH, i, x, e, _LEFT, j + 1, j + 1, nodes, 0, right)
+            _add_rows(x, e, _RIGHT, i, x, e, _RIGHT, j, j + 1, nodes, 0, to_right)
+
+
+@subkernel()
+def _outside_row(
+    x: Floats, e: Ints, t: Floats, g: Ints, o: Floats, f: Ints, w: Floats, v: Ints, i: int
+) -> None:
+    """The outside items (i, j) for all j; t[chart, j, i] are inside items turned."""
+    nodes = w.shape[0]
+    for h in range(i):
+        # O(C>(i, j)) += I>(h, i) O(C>(h, j));  O(C<(i, j)) += C>(h, i-1) O(B(h, j));
+        # O(I<(i, j)) += C<(h, i) O(C<(h, j))
+        to_right, left = _get(x, e, _TO_RIGHT, h, i), _get(x, e, _LEFT, h, i)
+        right = _get(x, e, _RIGHT, h, i - 1)
+        _add_rows(o, f, _RIGHT, i, o, f, _RIGHT, h, i, nodes, 0, to_right)
+        _add_rows(o, f, _LEFT, i, o, f, _BOTH, h, i, nodes, 0, right)
+        _add_rows(o, f, _TO_LEFT, i, o, f, _LEFT, h, i, nodes, 0, left)
+    for j in range(nodes - 1, i, -1):
+        right, left = _get(o, f, _RIGHT, i, j), _get(o, f, _LEFT, i, j)
+        if x[_RIGHT, i, j] == 0.0:
+            right = (0.0, ZERO)
+        to_right = _plus(_get(o, f, _TO_RIGHT, i, j), right)
+        to_left = _plus(_get(o, f, _TO_LEFT, i, j), left)
+        both = _plus(_times(to_right, (w[i, j], v[i, j])), _times(to_left, (w[j, i], v[j, i])))
+        _set(o, f, _RIGHT, i, j, right)
+        _set(o, f, _LEFT, i, j, left)
+        _set(o, f, _TO_RIGHT, i, j, to_right)
+        _set(o, f, _TO_LEFT, i, j, to_left)
+        _set(o, f, _BOTH, i, j, both)
+        # O(C>(i, k)) += O(B(i, j)) C<(k+1, j);  O(I>(i, k)) += O(C>(i, j)) C>(k, j);
+        # O(C<(i, k)) += O(C<(i, j)) I<(k, j)
+        _add_rows(o, f, _RIGHT, i, t, g, _LEFT, j, i, j, 1, both)
+        _add_rows(o, f, _TO_RIGHT, i, t, g, _RIGHT, j, i, j, 0, right)
+        _add_rows(o, f, _LEFT, i, t, g, _TO_LEFT, j, i, j, 0, left)
+
+
+@subkernel()
+def _marginal(inner: Number, outer: Number, total: Number, wanted: int) -> float:
+    mantissa = inner[0] * outer[0] / total[0]
+    exponent = inner[1] + outer[1] - total[1]
+    if mantissa == 0.0:
+        return 0.0 if wanted == MARGINALS else -np.inf
+    if wanted == MARGINALS:
+        # In two steps, so that a subnormal result is rounded once, at the end.
+        half = max(exponent // 2, -_BIAS)
+        scaled = mantissa * power_of_two(half)
+        return min(1.0, scaled * power_of_two(max(exponent - half, -_BIAS)))
+    high, low = times_ln2(float(exponent))
+    return min(0.0, (math.log(mantissa) + low) + high)
+
+
+@subkernel()
+def solve_wide(
+    scores: Floats,
+    masses: Floats,
+    potentials: Floats,
+    single: bool,
+    wanted: int,
+    out: Floats,
+) -> Number:
+    """Z relative to the potentials, its mantissa 0 if there is no tree; fills `out`.
+
+    Args:
+        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
+    """
+    nodes = scores.shape[0]
+    w, v = np.empty((nodes, nodes)), np.empty((nodes, nodes), np.int64)
+    _weigh(scores, masses, potentials, w, v)
+    shape = (_CHARTS, nodes, nodes)
+    x, e = np.zeros(shape), np.full(shape, ZERO)
+    for i in range(nodes - 1, -1, -1):
+        _inside_row(x, e, w, v, i, single)
+    total = _get(x, e, _RIGHT, 0, nodes - 1)
+    if wanted == TOTAL or total[0] == 0.0:
+        return total
+    t, g = x.transpose(0, 2, 1).copy(), e.transpose(0, 2, 1).copy()
+    o, f = np.zeros(shape), np.full(shape, ZERO)
+    _set(o, f, _RIGHT, 0, nodes - 1, (1.0, 0))
+    for i in range(nodes):
+        _outside_row(x, e, t, g, o, f, w, v, i)
+    for i in range(nodes):
+        for j in range(i + 1, nodes):
+            inner, outer = _get(x, e, _TO_RIGHT, i, j), _get(o, f, _TO_RIGHT, i, j)
+            out[i, j] = _marginal(inner, outer, total, wanted)
+            if i > 0:
+                inner, outer = _get(x, e, _TO_LEFT, i, j), _get(o, f, _TO_LEFT, i, j)
+                out[j, i] = _marginal(inner, outer, total, wanted)
+    return total
