@@ -26,6 +26,7 @@ from crossarc.inference.projective.panels import (
     TERMS,
     arc_place,
     blocks_of,
+    longest_of,
     part,
     room,
     width_of,
@@ -33,7 +34,7 @@ from crossarc.inference.projective.panels import (
 from crossarc.inference.projective.semirings import BEST
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
-__all__ = ["best_heads_batch", "best_tree"]
+__all__ = ["best_heads_batch"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,15 +54,15 @@ def _fill_arcs(space: Floats, scores: Floats, nodes: int) -> None:
     largest = 0.0
     for h in range(nodes):
         for m in range(nodes):
-            size = abs(scores[h, m])
+            size = abs(scores[h * nodes + m])
             largest = max(largest, size if size < np.inf else 0.0)
     shrink = _SHRINK if largest * nodes > _SAFE_SUM else 1.0
     for i in range(nodes):
         for j in range(i // LANES * LANES, blocks_of(nodes) * LANES):
             is_arc = i < j < nodes
             place = arc_place(width, i, j)
-            space[place] = scores[i, j] * shrink if is_arc else -np.inf
-            space[place + LANES] = scores[j, i] * shrink if is_arc else -np.inf
+            space[place] = scores[i * nodes + j] * shrink if is_arc else -np.inf
+            space[place + LANES] = scores[j * nodes + i] * shrink if is_arc else -np.inf
 
 
 @subkernel()
@@ -75,9 +76,7 @@ def _split(space: Floats, width: int, kind: int, i: int, j: int) -> int:
         if kind == _RIGHT:
             value = entry(space, row + plane + k) + entry(space, column + k * TERMS + LANES)
         elif kind == _LEFT:
-            value = entry(space, row + 2 * plane + k) + entry(
-                space, column + k * TERMS + 2 * LANES
-            )
+            value = entry(space, row + 2 * plane + k) + entry(space, column + k * TERMS + 2 * LANES)
         else:
             value = entry(space, row + k) + entry(space, column + k * TERMS)
         if value > best:
@@ -110,17 +109,6 @@ def _follow(space: Floats, nodes: int, heads: Ints, stack: Ints) -> None:
         top += 2
 
 
-@subkernel()
-def best_tree(space: Floats, scores: Floats, single: bool, heads: Ints, stack: Ints) -> bool:
-    """Heads of the best tree, in a space of `room` numbers; False when there is none."""
-    nodes = scores.shape[0]
-    _fill_arcs(space, scores, nodes)
-    feasible = _inside(space, nodes, single) > -np.inf
-    if feasible:
-        _follow(space, nodes, heads, stack)
-    return feasible
-
-
 @kernel(types.void(READ_FLOAT, READ_INT, READ_INT, types.boolean, _INTS, _INT, _INT))
 def best_heads_batch(
     flat_scores: Floats,
@@ -137,14 +125,16 @@ def best_heads_batch(
     -inf on the diagonal and in column 0. Heads go to `out_heads`, one sentence after the other;
     all are -1 where there is no tree.
     """
-    longest = sizes[begin:end].max() if begin < end else 0
+    longest, place = longest_of(sizes, begin, end)
     space = np.zeros(room(longest + 1))
     stack = np.empty(6 * longest + 6, np.int64)
-    place = sizes[:begin].sum()
     for s in range(begin, end):
-        n, at = sizes[s], offsets[s]
-        scores = flat_scores[at : at + (n + 1) * (n + 1)].reshape(n + 1, n + 1)
-        heads = out_heads[place : place + n]
-        place += n
-        if not best_tree(space, scores, single_root, heads, stack):
-            heads[:] = -1
+        nodes, at = sizes[s] + 1, offsets[s]
+        _fill_arcs(space, flat_scores[at : at + nodes * nodes], nodes)
+        heads = out_heads[place : place + nodes - 1]
+        place += nodes - 1
+        if _inside(space, nodes, single_root) > -np.inf:
+            _follow(space, nodes, heads, stack)
+        else:
+            for m in range(nodes - 1):
+                heads[m] = -1

@@ -17,22 +17,27 @@ from numpy.typing import NDArray
 from crossarc.inference.entries import entry
 from crossarc.inference.extended import normalised, power_of_two
 from crossarc.inference.lanes import LANES
-from crossarc.inference.projective.eisner_best import best_tree
 from crossarc.inference.projective.eisner_inside import LEAST, MOST, inside_pass
 from crossarc.inference.projective.eisner_outside import outside
-from crossarc.inference.projective.eisner_wide import solve_wide
 from crossarc.inference.projective.panels import (
     FACTORS,
     PANELS,
     TERMS,
     arc_place,
+    longest_of,
     part,
     room,
     width_of,
 )
 from crossarc.inference.projective.semirings import SUM
-from crossarc.inference.projective.weights import assemble, best_scores, fill_weights, root_shift
-from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
+from crossarc.inference.projective.weights import (
+    assemble,
+    best_scores,
+    fill_weights,
+    root_shift,
+    tree_scores,
+)
+from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["infer"]
@@ -70,9 +75,9 @@ def _read_marginals(space: Floats, nodes: int, headroom: int, out: Floats) -> No
     for j in range(1, nodes):
         for i in range(j):
             at = arc_place(width, i, j)
-            out[i, j] = min(1.0, space[at] * scale)
+            out[i * nodes + j] = min(1.0, space[at] * scale)
             if i > 0:
-                out[j, i] = min(1.0, space[at + LANES] * scale)
+                out[j * nodes + i] = min(1.0, space[at + LANES] * scale)
 
 
 @subkernel()
@@ -86,20 +91,20 @@ def _read_log_marginals(
         for i in range(j):
             at = arc_place(width, i, j)
             for back in range(2 if i > 0 else 1):
-                h, m = (j, i) if back else (i, j)
+                place = j * nodes + i if back else i * nodes + j
                 inner = part(width, FACTORS) + width * width + i * width + j
                 if back:
                     inner = part(width, PANELS) + (j // LANES * width + i) * TERMS
                     inner += 2 * LANES + j % LANES
                 product = space[at + back * LANES]
                 if space[inner] == 0.0:
-                    out[h, m] = -np.inf
+                    out[place] = -np.inf
                 elif product < least:
                     return False
                 elif product * scale > 2.0**-1000:
-                    out[h, m] = min(0.0, math.log(product * scale))
+                    out[place] = min(0.0, math.log(product * scale))
                 else:
-                    out[h, m] = math.log(product) - headroom * _LN2
+                    out[place] = math.log(product) - headroom * _LN2
     return True
 
 
@@ -126,65 +131,87 @@ def _solve_plain(
 
 
 @subkernel()
-def _tree_potentials(
-    space: Floats, scores: Floats, single: bool, heads: Ints, stack: Ints, potentials: Floats
-) -> bool:
-    """The scores of the best tree as potentials; False when there is no tree."""
-    feasible = best_tree(space, scores, single, heads, stack)
-    if feasible:
-        for m in range(1, scores.shape[0]):
-            # The arc of a single root is shifted with its row.
-            if not (single and heads[m - 1] == 0):
-                potentials[m] = scores[heads[m - 1], m]
-    return feasible
-
-
-@subkernel()
 def _infer_one(
     scores: Floats,
     masses: Floats,
+    nodes: int,
     single: bool,
     wanted: int,
+    heads: Ints,
     out: Floats,
     space: Floats,
     buffer: Floats,
-    stack: Ints,
 ) -> tuple[float, float]:
-    nodes = scores.shape[0]
-    n = nodes - 1
+    """log Z as the sum of two floats; infinite where float64 is not certain to be enough."""
     potentials, rest = buffer[:nodes], buffer[nodes:]
-    if not best_scores(scores, n, single, potentials):
+    if not best_scores(scores, nodes, single, potentials):
         return np.nan, np.nan
     for m in range(1, nodes):
         if potentials[m] == -np.inf:
             return -np.inf, 0.0
-    for attempt in range(2):
-        if attempt == 1:
-            heads, free = stack[:n], stack[n:]
-            space[:] = 0.0
-            if not _tree_potentials(space, scores, single, heads, free, potentials):
-                space[:] = 0.0
-                return -np.inf, 0.0
-            space[:] = 0.0
-        shift = root_shift(scores, n, single, potentials)
-        if shift == -np.inf:
-            return -np.inf, 0.0
-        fits, forbidden = fill_weights(space, scores, masses, potentials, shift, rest)
-        if fits:
-            certain, total = _solve_plain(space, nodes, single, forbidden, wanted, out)
-            if certain:
-                if total == 0.0:
-                    return -np.inf, 0.0
-                mantissa, exponent = normalised(total, 0)
-                return assemble(potentials, n, shift, mantissa, exponent)
-    space[:] = 0.0
-    mantissa, exponent = solve_wide(scores, masses, potentials, single, wanted, out)
-    if mantissa == 0.0:
+    if heads.shape[0] > 0:
+        tree_scores(scores, nodes, single, heads, potentials)
+    shift = root_shift(scores, nodes, single, potentials)
+    if shift == -np.inf:
         return -np.inf, 0.0
-    return assemble(potentials, n, 0.0, mantissa, exponent)
+    fits, forbidden = fill_weights(space, scores, nodes, masses, potentials, shift, rest)
+    if fits:
+        certain, total = _solve_plain(space, nodes, single, forbidden, wanted, out)
+        if certain:
+            if total == 0.0:
+                return -np.inf, 0.0
+            mantissa, exponent = normalised(total, 0)
+            return assemble(potentials, nodes, shift, mantissa, exponent)
+    # There may be infinities among the items.
+    for at in range(space.shape[0]):
+        space[at] = 0.0
+    return np.inf, 0.0
 
 
-@kernel(types.void(READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, _F1, _F2, _INT, _INT))
+@kernel(
+    types.void(
+        READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, READ_INT, _F1, _F2, _INT, _INT
+    )
+)
+def _infer_plain(
+    scores: Floats,
+    masses: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    single: bool,
+    wanted: int,
+    heads: Ints,
+    out: Floats,
+    totals: Floats,
+    begin: int,
+    end: int,
+) -> None:
+    """`infer` in float64; the total is infinite where that is not certain to be enough.
+
+    Args:
+        heads: of the sentences' best trees, whose scores are taken as potentials; or empty, and
+            the best scores into the words are.
+    """
+    longest, place = longest_of(sizes, begin, end)
+    space = np.zeros(room(longest + 1))
+    buffer = np.empty(2 * longest + 2)
+    for s in range(begin, end):
+        nodes, at = sizes[s] + 1, offsets[s]
+        whole = slice(at, at + nodes * nodes)
+        totals[0, s], totals[1, s] = _infer_one(
+            scores[whole],
+            masses[whole],
+            nodes,
+            single,
+            wanted,
+            heads[place : place + nodes - 1],
+            out[whole],
+            space,
+            buffer,
+        )
+        place += nodes - 1
+
+
 def infer(
     scores: Floats,
     masses: Floats,
@@ -208,20 +235,23 @@ def infer(
         out: marginals or their logarithms; column 0 and the diagonal are left alone.
         totals: (2, sentences): log Z as the sum of two floats; NaN where scores are too large.
     """
-    no_masses, no_result = masses[:0].reshape(0, 0), out[:0].reshape(0, 0)
-    longest = sizes[begin:end].max() if begin < end else 0
-    space = np.zeros(room(longest + 1))
-    buffer = np.empty(2 * longest + 2)
-    stack = np.empty(7 * longest + 7, np.int64)
-    for s in range(begin, end):
-        n, at = sizes[s], offsets[s]
-        width = n + 1
-        square = scores[at : at + width * width].reshape(width, width)
-        mass, result = no_masses, no_result
-        if masses.shape[0] > 0:
-            mass = masses[at : at + width * width].reshape(width, width)
-        if wanted != TOTAL:
-            result = out[at : at + width * width].reshape(width, width)
-        totals[0, s], totals[1, s] = _infer_one(
-            square, mass, single, wanted, result, space, buffer, stack
-        )
+    none = np.empty(0, np.int64)
+    _infer_plain(scores, masses, sizes, offsets, single, wanted, none, out, totals, begin, end)
+    left = begin + np.flatnonzero(np.isposinf(totals[0, begin:end]))
+    for is_last in (False, True):
+        if len(left) == 0:
+            return
+        some = (scores, masses, sizes[left], offsets[left], single, wanted)
+        found = np.empty((2, len(left)))
+        if is_last:
+            from crossarc.inference.projective.eisner_wide import infer_wide
+
+            infer_wide(*some, out, found)
+        else:
+            from crossarc.inference.projective.eisner_best import best_heads_batch
+
+            heads = np.empty(int(sizes[left].sum()), np.int64)
+            best_heads_batch(scores, sizes[left], offsets[left], single, heads, 0, len(left))
+            _infer_plain(*some, heads, out, found, 0, len(left))
+        totals[:, left] = found
+        left = left[np.isposinf(found[0])]

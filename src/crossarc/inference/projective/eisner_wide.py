@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import (
@@ -20,16 +21,18 @@ from crossarc.inference.extended import (
     power_of_two,
     times_ln2,
 )
-from crossarc.inference.projective.weights import difference
+from crossarc.inference.projective.weights import assemble, best_scores, difference
 from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
-from crossarc.kernels import subkernel
+from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
-__all__ = ["solve_wide"]
+__all__ = ["infer_wide"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Number = tuple[float, int]
 
+_F1, _F2 = types.float64[::1], types.float64[:, ::1]
+_INT, _BOOL = types.int64, types.boolean
 _BIAS = 1023
 # C>, C<, I>, I< and B; of the outside items O(C>) and so on.
 _RIGHT, _LEFT, _TO_RIGHT, _TO_LEFT, _BOTH = 0, 1, 2, 3, 4
@@ -85,17 +88,19 @@ def _add_rows(
 
 
 @subkernel()
-def _weigh(scores: Floats, masses: Floats, potentials: Floats, w: Floats, v: Ints) -> None:
+def _weigh(
+    scores: Floats, nodes: int, masses: Floats, potentials: Floats, w: Floats, v: Ints
+) -> None:
     """Weights relative to the words' potentials."""
-    nodes = scores.shape[0]
     for h in range(nodes):
         for m in range(nodes):
+            at = h * nodes + m
             w[h, m], v[h, m] = 0.0, ZERO
-            if m > 0 and scores[h, m] > -np.inf:
-                x, tail = difference(scores[h, m], potentials[m])
+            if m > 0 and scores[at] > -np.inf:
+                x, tail = difference(scores[at], potentials[m])
                 mantissa, exponent = exp_parts_wide(x, tail)
                 if masses.shape[0] > 0:
-                    mantissa *= masses[h, m]
+                    mantissa *= masses[at]
                 w[h, m], v[h, m] = normalised(mantissa, exponent)
 
 
@@ -181,39 +186,70 @@ def _marginal(inner: Number, outer: Number, total: Number, wanted: int) -> float
 
 
 @subkernel()
-def solve_wide(
-    scores: Floats,
-    masses: Floats,
-    potentials: Floats,
-    single: bool,
-    wanted: int,
-    out: Floats,
-) -> Number:
-    """Z relative to the potentials, its mantissa 0 if there is no tree; fills `out`.
+def _clear(x: Floats, e: Ints) -> None:
+    for chart in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                _set(x, e, chart, i, j, (0.0, ZERO))
 
-    Args:
-        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
-    """
-    nodes = scores.shape[0]
-    w, v = np.empty((nodes, nodes)), np.empty((nodes, nodes), np.int64)
-    _weigh(scores, masses, potentials, w, v)
+
+@subkernel()
+def _turn(x: Floats, e: Ints, t: Floats, g: Ints) -> None:
+    for chart in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            for j in range(x.shape[2]):
+                _set(t, g, chart, j, i, (x[chart, i, j], e[chart, i, j]))
+
+
+@subkernel()
+def _solve(w: Floats, v: Ints, single: bool, wanted: int, out: Floats) -> Number:
+    """Z, its mantissa 0 if there is no tree; fills `out`."""
+    nodes = w.shape[0]
     shape = (_CHARTS, nodes, nodes)
-    x, e = np.zeros(shape), np.full(shape, ZERO)
+    x, e = np.empty(shape), np.empty(shape, np.int64)
+    _clear(x, e)
     for i in range(nodes - 1, -1, -1):
         _inside_row(x, e, w, v, i, single)
     total = _get(x, e, _RIGHT, 0, nodes - 1)
     if wanted == TOTAL or total[0] == 0.0:
         return total
-    t, g = x.transpose(0, 2, 1).copy(), e.transpose(0, 2, 1).copy()
-    o, f = np.zeros(shape), np.full(shape, ZERO)
+    t, g = np.empty(shape), np.empty(shape, np.int64)
+    _turn(x, e, t, g)
+    o, f = np.empty(shape), np.empty(shape, np.int64)
+    _clear(o, f)
     _set(o, f, _RIGHT, 0, nodes - 1, (1.0, 0))
     for i in range(nodes):
         _outside_row(x, e, t, g, o, f, w, v, i)
     for i in range(nodes):
         for j in range(i + 1, nodes):
             inner, outer = _get(x, e, _TO_RIGHT, i, j), _get(o, f, _TO_RIGHT, i, j)
-            out[i, j] = _marginal(inner, outer, total, wanted)
+            out[i * nodes + j] = _marginal(inner, outer, total, wanted)
             if i > 0:
                 inner, outer = _get(x, e, _TO_LEFT, i, j), _get(o, f, _TO_LEFT, i, j)
-                out[j, i] = _marginal(inner, outer, total, wanted)
+                out[j * nodes + i] = _marginal(inner, outer, total, wanted)
     return total
+
+
+@kernel(types.void(READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, _F1, _F2))
+def infer_wide(
+    scores: Floats,
+    masses: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    single: bool,
+    wanted: int,
+    out: Floats,
+    totals: Floats,
+) -> None:
+    """All sentences of a batch, as `eisner_sums.infer` does; their scores are small enough."""
+    for s in range(sizes.shape[0]):
+        nodes, at = sizes[s] + 1, offsets[s]
+        whole = slice(at, at + nodes * nodes)
+        potentials = np.empty(nodes)
+        best_scores(scores[whole], nodes, single, potentials)
+        w, v = np.empty((nodes, nodes)), np.empty((nodes, nodes), np.int64)
+        _weigh(scores[whole], nodes, masses[whole], potentials, w, v)
+        total = _solve(w, v, single, wanted, out[whole])
+        totals[0, s], totals[1, s] = -np.inf, 0.0
+        if total[0] > 0.0:
+            totals[0, s], totals[1, s] = assemble(potentials, nodes, 0.0, total[0], total[1])

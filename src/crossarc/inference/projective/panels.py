@@ -44,12 +44,14 @@ __all__ = [
     "arc_place",
     "blocks_of",
     "gathering",
+    "longest_of",
     "part",
     "room",
     "width_of",
 ]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: Rules that are summed over side by side, and the numbers in a row of a panel.
 RULES = 3
@@ -104,6 +106,18 @@ def part(width: int, planes: int) -> int:
 def arc_place(width: int, i: int, j: int) -> int:
     """Where the arc from i to j is noted, i < j; the one from j to i is LANES further."""
     return _NOTES + 2 * (j // LANES * width + i) * LANES + j % LANES
+
+
+@subkernel()
+def longest_of(sizes: Ints, begin: int, end: int) -> tuple[int, int]:
+    """The words of the longest sentence from begin to end - 1, and of all before begin."""
+    longest, before = 0, 0
+    for s in range(end):
+        if s < begin:
+            before += sizes[s]
+        else:
+            longest = max(longest, sizes[s])
+    return longest, before
 
 
 def gathering(semiring: Semiring) -> Callable[..., tuple[Lanes, Lanes, Lanes]]:

@@ -17,9 +17,10 @@ from crossarc.inference.lanes import LANES
 from crossarc.inference.projective.panels import arc_place, blocks_of, width_of
 from crossarc.kernels import subkernel
 
-__all__ = ["assemble", "best_scores", "difference", "fill_weights", "root_shift"]
+__all__ = ["assemble", "best_scores", "difference", "fill_weights", "root_shift", "tree_scores"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # Weights that are not 0 are between these.
 _LOWEST, _HIGHEST = -620.0, 34.0  # 2^-894, 2^49
@@ -34,34 +35,40 @@ def difference(x: float, y: float) -> tuple[float, float]:
 
 
 @subkernel()
-def best_scores(scores: Floats, n: int, single: bool, potentials: Floats) -> bool:
+def best_scores(scores: Floats, nodes: int, single: bool, potentials: Floats) -> bool:
     """The best score into each word; the root's own scores only where they are the only ones.
 
     Returns whether all scores are small enough to be summed over.
     """
     fit = True
-    for m in range(1, n + 1):
-        potentials[m] = -np.inf if single else scores[0, m]
-    for h in range(1, n + 1):
-        for m in range(1, n + 1):
-            potentials[m] = max(potentials[m], scores[h, m])
-            fit &= (abs(scores[h, m]) <= LARGEST_SCORE) | (scores[h, m] == -np.inf)
-    for m in range(1, n + 1):
-        fit &= (abs(scores[0, m]) <= LARGEST_SCORE) | (scores[0, m] == -np.inf)
-        if potentials[m] == -np.inf:
-            potentials[m] = scores[0, m]
+    for m in range(1, nodes):
+        potentials[m] = -np.inf
+    for h in range(nodes - 1, -1, -1):
+        row = scores[h * nodes : (h + 1) * nodes]
+        for m in range(1, nodes):
+            fit &= (abs(row[m]) <= LARGEST_SCORE) | (row[m] == -np.inf)
+            if h > 0 or not single or potentials[m] == -np.inf:
+                potentials[m] = max(potentials[m], row[m])
     return fit
 
 
 @subkernel()
-def root_shift(scores: Floats, n: int, single: bool, potentials: Floats) -> float:
+def tree_scores(scores: Floats, nodes: int, single: bool, heads: Ints, potentials: Floats) -> None:
+    """The scores of a tree's arcs, for a single root's modifier its best other score."""
+    for m in range(1, nodes):
+        if not (single and heads[m - 1] == 0):
+            potentials[m] = scores[heads[m - 1] * nodes + m]
+
+
+@subkernel()
+def root_shift(scores: Floats, nodes: int, single: bool, potentials: Floats) -> float:
     """What is taken from all arcs of a single root: the best of them; -inf when there is none."""
     if not single:
         return 0.0
     shift = -np.inf
-    for m in range(1, n + 1):
+    for m in range(1, nodes):
         if potentials[m] > -np.inf:
-            shift = max(shift, scores[0, m] - potentials[m])
+            shift = max(shift, scores[m] - potentials[m])
     return shift
 
 
@@ -89,25 +96,25 @@ def _row_weights(
 def fill_weights(
     space: Floats,
     scores: Floats,
+    nodes: int,
     masses: Floats,
     potentials: Floats,
     shift: float,
     buffer: Floats,
 ) -> tuple[bool, bool]:
     """Weights into the charts' space; returns whether they fit, and whether an arc is forbidden."""
-    nodes = scores.shape[0]
     width = width_of(nodes)
     fits, absent = True, 0
     row = buffer[:nodes]
+    own = potentials[1:nodes]
     for h in range(nodes):
         row[0] = 0.0
-        fit, missing = _row_weights(
-            scores[h, 1:], potentials[1:nodes], shift if h == 0 else 0.0, row[1:]
-        )
+        arcs = scores[h * nodes + 1 : (h + 1) * nodes]
+        fit, missing = _row_weights(arcs, own, shift if h == 0 else 0.0, row[1:])
         fits, absent = fits and fit, absent + missing
         if masses.shape[0] > 0:
             for m in range(1, nodes):
-                row[m] *= masses[h, m]
+                row[m] *= masses[h * nodes + m]
         for m in range(h):
             space[arc_place(width, m, h) + LANES] = row[m]
         for m in range(h // LANES * LANES, blocks_of(nodes) * LANES):
@@ -120,13 +127,13 @@ def fill_weights(
 
 @subkernel()
 def assemble(
-    potentials: Floats, n: int, shift: float, mantissa: float, exponent: int
+    potentials: Floats, nodes: int, shift: float, mantissa: float, exponent: int
 ) -> tuple[float, float]:
     """log Z = sum of potentials + shift + log(mantissa) + exponent ln 2, as a sum of two floats."""
     power, low = times_ln2(float(exponent))
     high = math.log(mantissa)
-    for m in range(n + 2):
-        term = power if m == 0 else (shift if m == n + 1 else potentials[m])
+    for m in range(nodes + 1):
+        term = power if m == 0 else (shift if m == nodes else potentials[m])
         total, error = difference(high, -term)
         high = total
         low += error
