@@ -17,7 +17,13 @@ if TYPE_CHECKING:
         TreebankError,
     )
     from crossarc.evaluation import Scores, evaluate
-    from crossarc.inference import SpanningTrees, constrain
+    from crossarc.inference import (
+        Parts,
+        ProjectiveTrees,
+        SpanningTrees,
+        constrain,
+        projective_log_prob,
+    )
     from crossarc.treebank import Sentence, read_conllu, write_conllu
     from crossarc.trees import Tree
 
@@ -27,6 +33,8 @@ _HOMES = {
     "CrossarcError": "errors",
     "InfeasibleError": "errors",
     "ModelError": "errors",
+    "Parts": "inference",
+    "ProjectiveTrees": "inference",
     "ScoreError": "errors",
     "Scores": "evaluation",
     "Sentence": "treebank",
@@ -35,6 +43,7 @@ _HOMES = {
     "TreebankError": "errors",
     "constrain": "inference",
     "evaluate": "evaluation",
+    "projective_log_prob": "inference",
     "read_conllu": "treebank",
     "write_conllu": "treebank",
 }
@@ -43,6 +52,8 @@ __all__ = [
     "CrossarcError",
     "InfeasibleError",
     "ModelError",
+    "Parts",
+    "ProjectiveTrees",
     "ScoreError",
     "Scores",
     "Sentence",
@@ -52,6 +63,7 @@ __all__ = [
     "__version__",
     "constrain",
     "evaluate",
+    "projective_log_prob",
     "read_conllu",
     "write_conllu",
 ]

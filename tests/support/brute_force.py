@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from support.definitions import nonprojective_arcs
+from support.definitions import between, nonprojective_arcs
 from support.trees import all_trees
 
 Heads = tuple[int, ...]
@@ -32,6 +32,15 @@ def any_tree(heads: Heads) -> bool:
 
 def projective_tree(heads: Heads) -> bool:
     return not any(nonprojective_arcs(heads))
+
+
+def sibling_parts(heads: Heads) -> list[tuple[int, int, int]]:
+    """(h, s, m) for every arc h -> m: s the modifier of h nearest to m between them, else h."""
+    parts = []
+    for m, h in enumerate(heads, 1):
+        others = [s for s in between(h, m) if heads[s - 1] == h]
+        parts.append((h, min(others, key=lambda s, m=m: abs(s - m), default=h), m))
+    return parts
 
 
 @cache
@@ -67,6 +76,8 @@ class BruteForce:
     scores: Scores
     root: str = "single"
     support: Callable[[Heads], bool] = any_tree
+    #: sibling[h, s, m], or None for a model of arcs alone.
+    sibling: Scores | None = None
 
     @property
     def n(self) -> int:
@@ -88,7 +99,16 @@ class BruteForce:
     @cached_property
     def unit(self) -> int:
         """Scores are counted in units of 1 / unit, a power of two."""
-        return max((denominator for _, denominator in self._cells.values()), default=1)
+        factor = [] if self.sibling is None else self.sibling[np.isfinite(self.sibling)].tolist()
+        ratios = [*self._cells.values(), *(float(value).as_integer_ratio() for value in factor)]
+        return max((denominator for _, denominator in ratios), default=1)
+
+    def _factor_units(self, heads: Heads) -> int:
+        """The score of a tree's parts beyond arcs."""
+        if self.sibling is None:
+            return 0
+        ratios = [float(self.sibling[p]).as_integer_ratio() for p in sibling_parts(heads)]
+        return sum(a * (self.unit // b) for a, b in ratios)
 
     @cached_property
     def trees(self) -> tuple[ScoredTree, ...]:
@@ -103,9 +123,11 @@ class BruteForce:
                 [(label, units[cell]) for label in labels if (cell := _cell(h, m, label)) in units]
                 for m, h in enumerate(heads, 1)
             ]
+            factor = self._factor_units(heads) if all(arcs) else 0
             for choice in itertools.product(*arcs):
                 names = tuple(label for label, _ in choice) if self.labelled else None
-                found.append(ScoredTree(heads, names, sum(value for _, value in choice)))
+                total = sum(value for _, value in choice) + factor
+                found.append(ScoredTree(heads, names, total))
         return tuple(sorted(found, key=lambda tree: -tree.units))
 
     @property
@@ -175,6 +197,26 @@ class BruteForce:
         for cell, places in members.items():
             logs[cell] = self._log_share(places)
         return logs
+
+    @cached_property
+    def sibling_log_marginals(self) -> NDArray[np.float64]:
+        """The same for sibling parts, as an array [h, s, m]."""
+        members: dict[tuple[int, ...], list[int]] = {}
+        for i, tree in enumerate(self.trees):
+            for part in sibling_parts(tree.heads):
+                members.setdefault(part, []).append(i)
+        logs = np.full((self.n + 1,) * 3, -math.inf)
+        for part, places in members.items():
+            logs[part] = self._log_share(places)
+        return logs
+
+    def max_marginals(self) -> NDArray[np.float64]:
+        """The score of the best tree with each arc."""
+        best = np.full(self.scores.shape, -math.inf)
+        for tree in self.trees:
+            for cell in tree.cells():
+                best[cell] = max(best[cell], self.score(tree))
+        return best
 
     @cached_property
     def marginals(self) -> NDArray[np.float64]:

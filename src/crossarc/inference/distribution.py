@@ -16,12 +16,20 @@ from crossarc.inference.batch import Batch, Scores
 from crossarc.inference.constraints import constrain
 from crossarc.trees import Tree
 
-__all__ = ["Root", "TreeDistribution"]
+__all__ = ["Root", "TreeDistribution", "proven_tree"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Root = Literal["single", "multi"]
 T = TypeVar("T")
+
+
+def proven_tree(heads: Ints, labels: Ints | None, score: float) -> Tree:
+    """A tree of read-only arrays, with the score that makes it the best of those left."""
+    tree = Tree._trusted(heads, labels)
+    tree.score = tree.bound = score
+    tree.is_optimal = True
+    return tree
 
 
 class TreeDistribution(ABC):
@@ -64,8 +72,21 @@ class TreeDistribution(ABC):
         """The best tree; None when there is none."""
 
     @abstractmethod
-    def _best_under(self, index: int, scores: Floats) -> Tree | None:
-        """The tree that is best under other scores, with its score under the model's."""
+    def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
+        """The tree that is best under other scores of arcs, with its score under the model's.
+
+        Factors beyond arcs, where there are any, count `factor_weight` times their scores.
+        """
+
+    # What a sub-class with factors beyond arcs provides as well.
+
+    def _factor_scores(self, index: int, tree: Tree) -> list[float]:
+        """The scores of the tree's parts, arcs apart."""
+        return []
+
+    def _factors(self, index: int) -> dict[str, Any]:
+        """The factors of one sentence, as arguments of the constructor."""
+        return {}
 
     def log_partition(self) -> Any:
         """Log of the summed weight of all trees; -inf when there is none."""
@@ -113,22 +134,17 @@ class TreeDistribution(ABC):
 
     def entropy(self) -> Any:
         """Entropy in nats."""
-        return self._each(lambda index: max(0.0, self._expected_surprise(index, self)))
+        return self._each(self._entropy)
 
     def cross_entropy(self, other: Self) -> Any:
         """-E log p_other, the expectation under this distribution, in nats."""
         self._check_like(other)
-        return self._each(lambda index: self._expected_surprise(index, other))
+        return self._each(lambda index: self._cross_entropy(index, other))
 
     def kl(self, other: Self) -> Any:
         """KL(self || other) in nats; infinite where other forbids what this one allows."""
         self._check_like(other)
-
-        def divergence(index: int) -> float:
-            gain = self._expected_surprise(index, other) - self._expected_surprise(index, self)
-            return max(0.0, gain)
-
-        return self._each(divergence)
+        return self._each(lambda index: self._divergence(index, other))
 
     def min_risk(self, score_weight: float = 0.0) -> Any:
         """The tree with the highest expected number of right arcs (and labels).
@@ -137,7 +153,7 @@ class TreeDistribution(ABC):
 
         Args:
             score_weight: from 0 to 1; maximises (1 - score_weight) * marginal +
-                score_weight * score, summed over arcs.
+                score_weight * score, summed over arcs, and score_weight * score of other parts.
         """
         if not 0.0 <= score_weight <= 1.0:
             raise ValueError(f"score_weight must be from 0 to 1: got {score_weight}")
@@ -148,7 +164,7 @@ class TreeDistribution(ABC):
             mixed = (1.0 - score_weight) * self._feasible_marginals(index, False)
             mixed[allowed] += score_weight * scores[allowed]
             mixed[~allowed] = -np.inf
-            return self._feasible(index, self._best_under(index, mixed))
+            return self._feasible(index, self._best_under(index, mixed, score_weight))
 
         return self._each(safest)
 
@@ -201,6 +217,12 @@ class TreeDistribution(ABC):
         marginals = self._marginals(index, logs)
         return self._feasible(index, marginals if self._sum_total(index) > -math.inf else None)
 
+    def _refuse_large(self, index: int) -> None:
+        raise ScoreError(
+            f"{self._batch.name(index)}scores beyond 1e12 cannot be summed over: scale them down, "
+            "or use -inf to forbid an arc"
+        )
+
     def _check_like(self, other: Self) -> None:
         ours, theirs = self._batch, other._batch
         same = type(other) is type(self) and np.array_equal(ours.sizes, theirs.sizes)
@@ -252,6 +274,7 @@ class TreeDistribution(ABC):
             terms = self._arcs_of(index, tree, batch.scores(index)).tolist()
         if -math.inf in terms:
             return -math.inf
+        terms += self._factor_scores(index, tree)
         return min(0.0, math.fsum([*terms, -high, -low]))
 
     def _in_support(self, tree: Tree) -> bool:
@@ -261,12 +284,25 @@ class TreeDistribution(ABC):
     def _log_prob_heads(self, index: int, heads: Mapping[int, int]) -> float:
         ours = self._feasible_total(index)
         fixed = type(self)(
-            constrain(self._batch.scores(index), heads=heads), root=self.root, threads=1
+            constrain(self._batch.scores(index), heads=heads),
+            root=self.root,
+            threads=1,
+            **self._factors(index),
         )
         high, low = fixed._log_total(0)
         if high == -math.inf:
             return -math.inf
         return min(0.0, math.fsum([high, low, -ours[0], -ours[1]]))
+
+    def _entropy(self, index: int) -> float:
+        return max(0.0, self._expected_surprise(index, self))
+
+    def _cross_entropy(self, index: int, other: Self) -> float:
+        return self._expected_surprise(index, other)
+
+    def _divergence(self, index: int, other: Self) -> float:
+        gain = self._expected_surprise(index, other) - self._expected_surprise(index, self)
+        return max(0.0, gain)
 
     def _exceeds(self, index: int, other: Self) -> bool:
         """Whether the other rules out a tree that is possible here, however improbable."""

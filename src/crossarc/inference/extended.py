@@ -18,10 +18,14 @@ __all__ = [
     "LARGEST_SCORE",
     "SMALLEST",
     "ZERO",
+    "add_at",
     "add_product",
     "exp_parts",
     "exp_parts_wide",
+    "log_of",
+    "narrowed",
     "normalised",
+    "plus",
     "power_of_two",
     "times_ln2",
 ]
@@ -116,6 +120,38 @@ def exp_parts(x: float, tail: float) -> tuple[float, int]:
     p = p * r + 1.0 / 6.0
     p = p * r + 0.5
     return (p * r + 1.0) * r + 1.0, max(int(k), SMALLEST)
+
+
+@subkernel()
+def log_of(mantissa: float, exponent: int) -> tuple[float, float]:
+    """The logarithm of a positive number, as an unevaluated sum of two floats."""
+    log = math.log(mantissa)
+    power, rest = times_ln2(float(exponent))
+    high = power + log
+    back = high - power
+    low = (power - (high - back)) + (log - back) + rest
+    return high + low, low - ((high + low) - high)
+
+
+@subkernel()
+def narrowed(mantissa: float, exponent: int) -> float:
+    """The number as a float: rounded once where it is subnormal, 0 below."""
+    half = min(max(exponent // 2, -_BIAS), _BIAS)
+    return mantissa * power_of_two(half) * power_of_two(min(exponent - half, _BIAS))
+
+
+@subkernel()
+def plus(a: float, a_power: int, b: float, b_power: int) -> tuple[float, int]:
+    """The sum of two numbers, without a branch, as `add_product` does."""
+    gain = b_power - a_power
+    up = max(gain, 0)
+    return a * power_of_two(-up) + b * power_of_two(gain - up), a_power + up
+
+
+@subkernel()
+def add_at(sums: Floats, powers: Ints, place: int, mantissa: float, exponent: int) -> None:
+    """Add a number to the one at `place`."""
+    sums[place], powers[place] = plus(sums[place], powers[place], mantissa, exponent)
 
 
 @subkernel(reorder=True)

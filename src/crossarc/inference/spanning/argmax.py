@@ -36,8 +36,6 @@ time, the first pass a tenth, and following lists of nodes and words the rest.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
@@ -52,6 +50,7 @@ from crossarc.inference.spanning.contraction import (
     contract,
     expand,
 )
+from crossarc.inference.sums import exact_sum
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel
 
 __all__ = ["best_heads", "best_heads_batch", "best_labels", "score_trees", "tree_score"]
@@ -162,7 +161,4 @@ def tree_score(scores: Floats, heads: Ints, labels: Ints | None = None) -> float
     """The exact sum of a tree's scores, rounded once; infinite when it overflows."""
     words = np.arange(1, heads.shape[0] + 1)
     arcs = (scores[heads, words] if labels is None else scores[heads, words, labels]).tolist()
-    try:
-        return math.fsum(arcs)
-    except OverflowError:
-        return math.fsum(arc * SHRINK for arc in arcs) / SHRINK
+    return exact_sum(arcs)

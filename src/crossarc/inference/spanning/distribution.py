@@ -13,8 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.errors import ScoreError
-from crossarc.inference.distribution import TreeDistribution
+from crossarc.inference.distribution import TreeDistribution, proven_tree
 from crossarc.inference.packing import spread_labels
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.parallel import over_ranges
@@ -74,11 +73,7 @@ class SpanningTrees(TreeDistribution):
 
         over_ranges(work, (batch.sizes**3 + 100).tolist(), self._threads)
         if np.isnan(sums).any():
-            index = int(np.isnan(sums[0]).argmax())
-            raise ScoreError(
-                f"{batch.name(index)}scores beyond 1e12 cannot be summed over: scale them down, or "
-                "use -inf to forbid an arc"
-            )
+            self._refuse_large(int(np.isnan(sums[0]).argmax()))
         if self._sums is None:
             self._sums = sums
         out.flags.writeable = False
@@ -133,10 +128,10 @@ class SpanningTrees(TreeDistribution):
         heads, starts, scores = self._best_trees
         own = heads[starts[index] : starts[index + 1]]
         if math.isfinite(scores[index]) and not self._batch.labelled:
-            return _tree(own, None, scores[index])
+            return proven_tree(own, None, scores[index])
         return self._finished(index, own, self._batch.scores(index))
 
-    def _best_under(self, index: int, scores: Floats) -> Tree | None:
+    def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
         from crossarc.inference.spanning.argmax import best_heads, best_labels
 
         arcs = best_labels(scores)[0] if scores.ndim == 3 else scores
@@ -153,7 +148,7 @@ class SpanningTrees(TreeDistribution):
         if scores.ndim == 3:
             labels = best_labels(scores)[1][heads, np.arange(1, len(heads) + 1)]
             labels.flags.writeable = False
-        return _tree(heads, labels, tree_score(self._batch.scores(index), heads, labels))
+        return proven_tree(heads, labels, tree_score(self._batch.scores(index), heads, labels))
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
         from crossarc.inference.spanning.kbest import kbest, within
@@ -165,12 +160,4 @@ class SpanningTrees(TreeDistribution):
             else within(scores, self._is_single, margin)
         )
         for heads, labels, score in trees:
-            yield _tree(heads, labels, score)
-
-
-def _tree(heads: Ints, labels: Ints | None, score: float) -> Tree:
-    """A tree of read-only arrays, with the score that makes it the best of those left."""
-    tree = Tree._trusted(heads, labels)
-    tree.score = tree.bound = score
-    tree.is_optimal = True
-    return tree
+            yield proven_tree(heads, labels, score)

@@ -1,0 +1,18 @@
+"""Packed forests: every question about the derivations of a deduction system, answered once.
+
+A chart algorithm emits a `Forest`; a question is one compiled loop over its arrays. Each has a
+module of its own, which is loaded, and compiled once, when it is first needed:
+
+    viterbi        the best derivation; for each part the best derivation with it
+    inside         log Z, inside and outside weights, marginals of parts
+    kbest          all derivations, best first, lazily
+    sampling       independent draws
+    distinct       draws without replacement
+    expectation    expected values, entropy, divergence
+"""
+
+from __future__ import annotations
+
+from crossarc.inference.forest.arrays import Forest
+
+__all__ = ["Forest"]

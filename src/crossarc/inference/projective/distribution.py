@@ -1,0 +1,316 @@
+"""Distributions over projective trees.
+
+A deduction system writes the trees of a sentence as a packed forest, and every question is asked of
+the forest (`inference/forest`). The kernels of each question are loaded when it is first asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.batch import Scores
+from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
+from crossarc.inference.factors import Given, SiblingFactor
+from crossarc.inference.forest import Forest
+from crossarc.inference.projective.charts import first_order_forest, read_tree, sibling_forest
+from crossarc.inference.sums import exact_sum
+from crossarc.parallel import over_ranges
+from crossarc.trees import Tree
+
+__all__ = ["ProjectiveTrees"]
+
+Floats = NDArray[np.float64]
+Shorts = NDArray[np.int32]
+PartName = Literal["arc", "sibling"]
+T = TypeVar("T")
+
+
+class ProjectiveTrees(TreeDistribution):
+    """All projective dependency trees over a sentence.
+
+    Sums, best trees and marginals in O(n^3), also with sibling factors; labels add O(labels n^2).
+    Accurate to the last digits at any scale of the scores (docs/numerics.md). Where trees tie, the
+    result is the same on every machine and for any number of threads.
+
+    Args:
+        scores: `scores[h, m]` or `scores[h, m, l]`, natural logarithms; a list of such arrays
+            is a batch, and methods then return lists. -inf forbids an arc; column 0 and the
+            diagonal are never read.
+        root: "single" for trees with exactly one word at the root, "multi" for one or more.
+        sibling: `sibling[h, s, m]`, one part for every arc h -> m: s is the modifier of h nearest
+            to m between h and m, or s = h when there is none. An array (n+1, n+1, n+1), or
+            `Parts`; for a batch a list of them. Finite numbers where a tree has the part.
+        lengths: for padded arrays (sentences, n+1, n+1[, labels]): the words of each sentence.
+        threads: by default `CROSSARC_THREADS`, else all cores; the result does not depend on it.
+
+    Raises:
+        ScoreError: a wrong shape, NaN, or plus infinity; a factor that is not finite.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        *,
+        root: Root = "single",
+        sibling: Given | Sequence[Given] | None = None,
+        lengths: Sequence[int] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(scores, root=root, lengths=lengths, threads=threads)
+        self._sibling: SiblingFactor | None = None
+        if sibling is not None:
+            self._sibling = SiblingFactor(sibling, self._batch, self._is_single)
+        self._answers: dict[Any, list[Any]] = {}
+        self._last: tuple[int, Forest] | None = None
+
+    def marginals(self, part: PartName = "arc") -> Any:
+        """Probability of each part; read-only.
+
+        Args:
+            part: "arc", in the shape of the scores, or "sibling", in the shape of that factor: the
+                dense array, or for `Parts` one number for each.
+        """
+        self._check_part(part)
+        return self._each(lambda index: self._feasible_parts(index, part, False))
+
+    def log_marginals(self, part: PartName = "arc") -> Any:
+        """Log-probability of each part, also where the probability itself would be 0; read-only."""
+        self._check_part(part)
+        return self._each(lambda index: self._feasible_parts(index, part, True))
+
+    def max_marginals(self, part: PartName = "arc") -> Any:
+        """For each part the score of the best tree that has it, -inf without one; read-only."""
+        self._check_part(part)
+
+        def highest(index: int) -> Floats | None:
+            from crossarc.inference.forest.viterbi import max_marginals
+
+            forest = self._forest(index)
+            table = np.empty(len(forest.score))
+            max_marginals(forest, table)
+            return self._shaped(index, part, table) if forest.items else None
+
+        tables = self._asked(("max", part), highest)
+        return self._each(lambda index: self._feasible(index, tables[index]))
+
+    def sample(self, k: int, *, seed: int | None = None, replace: bool = True) -> Any:
+        """k trees drawn at random: a list, for a batch a list of lists.
+
+        Args:
+            seed: the same seed gives the same trees on every machine; None gives others each
+                time. Each sentence of a batch has a stream of its own.
+            replace: if False, the trees are different: each is drawn from those that are left,
+                in proportion to their probabilities. Fewer than k when there are fewer.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1: got {k}")
+        source = np.random.SeedSequence(seed)
+        drawn = [self._drawn(index, k, source, replace) for index in range(len(self._batch))]
+        return drawn if self._batch.is_batch else drawn[0]
+
+    def _drawn(
+        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
+    ) -> list[Tree]:
+        from crossarc.inference.forest.distinct import sample_distinct
+        from crossarc.inference.forest.sampling import sample
+
+        self._feasible_total(index)
+        own = np.random.SeedSequence(source.entropy, spawn_key=(index,))
+        chance = np.random.Generator(np.random.PCG64(own))
+        forest = self._forest(index)
+        found = sample(forest, k, chance) if replace else sample_distinct(forest, chance)
+        trees = []
+        for parts in islice(found, k):
+            tree = Tree._trusted(*read_tree(parts, self._batch.scores(index).shape))
+            tree.score = exact_sum(forest.score[parts].tolist())
+            trees.append(tree)
+        return trees
+
+    # The forest of a sentence, and what is asked of it.
+
+    @property
+    def _is_single(self) -> bool:
+        return self.root == "single"
+
+    def _check_part(self, part: str) -> None:
+        known = ["arc"] if self._sibling is None else ["arc", "sibling"]
+        if part not in known:
+            raise ValueError(f"part must be one of {known}: got {part!r}")
+
+    def _forest(self, index: int) -> Forest:
+        """All trees of a sentence; the one that was asked for last is kept."""
+        last = self._last
+        if last is None or last[0] != index:
+            scores = self._batch.scores(index)
+            if self._sibling is None:
+                forest = first_order_forest(scores, self._is_single)
+            else:
+                factor, places = self._sibling.scores[index], self._sibling.places[index]
+                forest = sibling_forest(scores, self._is_single, factor, places)
+            self._last = last = index, forest
+        return last[1]
+
+    def _asked(self, question: Any, answer: Callable[[int], T]) -> list[T]:
+        """The answers for all sentences, found over threads and kept."""
+        if question not in self._answers:
+            answers: list[Any] = [None] * len(self._batch)
+
+            def some(begin: int, end: int) -> None:
+                for index in range(begin, end):
+                    answers[index] = answer(index)
+
+            over_ranges(some, (self._batch.sizes**3 + 1000).tolist(), self._threads)
+            self._answers[question] = answers
+        return self._answers[question]
+
+    # Sums.
+
+    def _log_total(self, index: int) -> tuple[float, float]:
+        def total(at: int) -> tuple[float, float]:
+            from crossarc.inference.forest.inside import log_total
+
+            return self._small_enough(at, log_total(self._forest(at)))
+
+        return self._asked("total", total)[index]
+
+    def _small_enough(self, index: int, total: tuple[float, float]) -> tuple[float, float]:
+        if math.isnan(total[0]):
+            self._refuse_large(index)
+        return total
+
+    def _marginals(self, index: int, logs: bool) -> Floats:
+        return self._part_marginals(index, "arc", logs)
+
+    def _feasible_parts(self, index: int, part: PartName, logs: bool) -> Floats:
+        table = self._part_marginals(index, part, logs)
+        return self._feasible(index, table if self._sum_total(index) > -math.inf else None)
+
+    def _part_marginals(self, index: int, part: PartName, logs: bool) -> Floats:
+        def chances(at: int) -> tuple[Floats, tuple[float, float]]:
+            from crossarc.inference.forest.inside import marginals
+
+            forest = self._forest(at)
+            table = np.empty(len(forest.score))
+            total = self._small_enough(at, marginals(forest, logs, table))
+            return self._shaped(at, part, table), total
+
+        tables = self._asked((part, logs), chances)
+        self._answers.setdefault("total", [total for _, total in tables])
+        return tables[index][0]
+
+    def _shaped(self, index: int, part: PartName, table: Floats) -> Floats:
+        """The entries of one kind of parts, in the shape that was given."""
+        scores = self._batch.scores(index)
+        if part == "arc":
+            own = table[: scores.size].reshape(scores.shape)
+            own = own if self._sibling is None else own.copy()
+        else:
+            assert self._sibling is not None
+            own = table[scores.size :]
+            if self._sibling.places[index] is None:
+                own = own.reshape((len(scores),) * 3)
+        own.flags.writeable = False
+        return own
+
+    def _entropy(self, index: int) -> float:
+        def surprise(at: int) -> float:
+            from crossarc.inference.forest.expectation import entropy
+
+            self._feasible_total(at)
+            return float(entropy(self._forest(at)))
+
+        self._feasible_total(index)
+        return self._asked("entropy", surprise)[index]
+
+    def _divergence(self, index: int, other: Self) -> float:
+        """KL(p || q), on the derivations of p.
+
+        The choices of p are compared with those of q given that its tree is one of p's. That q has
+        other trees as well adds minus the log of the probability that it gives to p's.
+        """
+        from crossarc.inference.forest.expectation import divergence
+        from crossarc.inference.forest.inside import log_total
+
+        self._feasible_total(index)
+        theirs = other._feasible_total(index)
+        if other.root != self.root and self._has_several_roots(index):
+            return math.inf
+        forest, scores = self._compared(index, other)
+        if (scores[forest.part[forest.part >= 0]] == -np.inf).any():
+            return math.inf
+        shared = log_total(forest.rescored(scores))
+        missed = max(0.0, math.fsum([*theirs, -shared[0], -shared[1]]))
+        return float(divergence(forest, scores)) + missed
+
+    def _compared(self, index: int, other: Self) -> tuple[Forest, Floats]:
+        """The forest of this distribution, and what the other scores its parts."""
+        ours, theirs = self._batch.scores(index), other._batch.scores(index)
+        if self._sibling is None and other._sibling is None:
+            return self._forest(index), theirs.reshape(-1)
+        factors = [
+            np.zeros(len(ours) ** 3) if factor is None else factor.dense(index).reshape(-1)
+            for factor in (self._sibling, other._sibling)
+        ]
+        forest = sibling_forest(ours, self._is_single, factors[0], None)
+        scores = np.concatenate([theirs.reshape(-1), factors[1]])
+        scores.flags.writeable = False
+        return forest, scores
+
+    def _cross_entropy(self, index: int, other: Self) -> float:
+        return self._entropy(index) + self._divergence(index, other)
+
+    # Best trees.
+
+    def _best(self, index: int) -> Tree | None:
+        def best(at: int) -> Tree | None:
+            from crossarc.inference.forest.viterbi import best_parts
+
+            forest = self._forest(at)
+            return self._tree(at, forest, best_parts(forest)) if forest.items else None
+
+        return self._asked("best", best)[index]
+
+    def _tree(self, index: int, forest: Forest, parts: Shorts) -> Tree:
+        heads, labels = read_tree(parts, self._batch.scores(index).shape)
+        return proven_tree(heads, labels, exact_sum(forest.score[parts].tolist()))
+
+    def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
+        from crossarc.inference.forest.viterbi import best_parts
+
+        if self._sibling is None or factor_weight == 0.0:
+            forest = first_order_forest(scores, self._is_single)
+        else:
+            factor = self._sibling.scores[index] * factor_weight
+            places = self._sibling.places[index]
+            forest = sibling_forest(scores, self._is_single, factor, places)
+        if not forest.items:
+            return None
+        heads, labels = read_tree(best_parts(forest), scores.shape)
+        tree = Tree._trusted(heads, labels)
+        arcs = self._arcs_of(index, tree, self._batch.scores(index)).tolist()
+        return proven_tree(heads, labels, exact_sum(arcs + self._factor_scores(index, tree)))
+
+    def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
+        from crossarc.inference.forest.kbest import ranked, ranked_within
+
+        forest = self._forest(index)
+        found = ranked(forest) if margin == math.inf else ranked_within(forest, margin)
+        for parts in found:
+            yield self._tree(index, forest, parts)
+
+    # Factors beyond arcs.
+
+    def _in_support(self, tree: Tree) -> bool:
+        return tree.is_projective
+
+    def _factor_scores(self, index: int, tree: Tree) -> list[float]:
+        return [] if self._sibling is None else self._sibling.of_tree(index, tree.heads)
+
+    def _factors(self, index: int) -> dict[str, Any]:
+        return {} if self._sibling is None else {"sibling": self._sibling.given(index)}
