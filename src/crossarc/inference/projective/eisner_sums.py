@@ -150,6 +150,8 @@ def _infer_one(
         if potentials[m] == -np.inf:
             return -np.inf, 0.0
     if heads.shape[0] > 0:
+        if heads[0] < 0:
+            return -np.inf, 0.0
         tree_scores(scores, nodes, single, heads, potentials)
     shift = root_shift(scores, nodes, single, potentials)
     if shift == -np.inf:

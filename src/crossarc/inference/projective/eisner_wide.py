@@ -7,47 +7,26 @@ square of mantissas and one of exponents; a number by itself is a pair.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import (
-    ZERO,
-    add_product,
-    exp_parts_wide,
-    normalised,
-    power_of_two,
-    times_ln2,
-)
+from crossarc.inference.extended import ZERO, add_product, exp_parts_wide, normalised
+from crossarc.inference.projective.numbers import Number, marginal, plus, times
 from crossarc.inference.projective.weights import assemble, best_scores, difference
-from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
+from crossarc.inference.spanning.wanted import TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["infer_wide"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Number = tuple[float, int]
 
 _F1, _F2 = types.float64[::1], types.float64[:, ::1]
 _INT, _BOOL = types.int64, types.boolean
-_BIAS = 1023
 # C>, C<, I>, I< and B; of the outside items O(C>) and so on.
 _RIGHT, _LEFT, _TO_RIGHT, _TO_LEFT, _BOTH = 0, 1, 2, 3, 4
 _CHARTS = 5
-
-
-@subkernel()
-def _times(a: Number, b: Number) -> Number:
-    return normalised(a[0] * b[0], a[1] + b[1])
-
-
-@subkernel()
-def _plus(a: Number, b: Number) -> Number:
-    top = max(a[1], b[1])
-    return normalised(a[0] * power_of_two(a[1] - top) + b[0] * power_of_two(b[1] - top), top)
 
 
 @subkernel()
@@ -116,9 +95,9 @@ def _inside_row(x: Floats, e: Ints, w: Floats, v: Ints, i: int, single: bool) ->
         _set(x, e, _BOTH, i, j, _get(x, e, _LEFT, i + 1, j))
     for j in range(i + 1, nodes):
         both = _get(x, e, _BOTH, i, j)
-        to_right = _times(both, (w[i, j], v[i, j]))
-        to_left = _times(both, (w[j, i], v[j, i]))
-        left = _plus(_get(x, e, _LEFT, i, j), to_left)
+        to_right = times(both, (w[i, j], v[i, j]))
+        to_left = times(both, (w[j, i], v[j, i]))
+        left = plus(_get(x, e, _LEFT, i, j), to_left)
         _set(x, e, _TO_RIGHT, i, j, to_right)
         _set(x, e, _TO_LEFT, i, j, to_left)
         _set(x, e, _LEFT, i, j, left)
@@ -129,7 +108,7 @@ def _inside_row(x: Floats, e: Ints, w: Floats, v: Ints, i: int, single: bool) ->
             if j < last:
                 _add_rows(x, e, _RIGHT, i, x, e, _RIGHT, j, last, nodes, 0, to_right)
                 continue
-        right = _plus(_get(x, e, _RIGHT, i, j), to_right)
+        right = plus(_get(x, e, _RIGHT, i, j), to_right)
         _set(x, e, _RIGHT, i, j, right)
         if j < last:
             # B(i, l) += C>(i, j) C<(j+1, l);  C>(i, l) += I>(i, j) C>(j, l)
@@ -155,9 +134,9 @@ def _outside_row(
         right, left = _get(o, f, _RIGHT, i, j), _get(o, f, _LEFT, i, j)
         if x[_RIGHT, i, j] == 0.0:
             right = (0.0, ZERO)
-        to_right = _plus(_get(o, f, _TO_RIGHT, i, j), right)
-        to_left = _plus(_get(o, f, _TO_LEFT, i, j), left)
-        both = _plus(_times(to_right, (w[i, j], v[i, j])), _times(to_left, (w[j, i], v[j, i])))
+        to_right = plus(_get(o, f, _TO_RIGHT, i, j), right)
+        to_left = plus(_get(o, f, _TO_LEFT, i, j), left)
+        both = plus(times(to_right, (w[i, j], v[i, j])), times(to_left, (w[j, i], v[j, i])))
         _set(o, f, _RIGHT, i, j, right)
         _set(o, f, _LEFT, i, j, left)
         _set(o, f, _TO_RIGHT, i, j, to_right)
@@ -168,21 +147,6 @@ def _outside_row(
         _add_rows(o, f, _RIGHT, i, t, g, _LEFT, j, i, j, 1, both)
         _add_rows(o, f, _TO_RIGHT, i, t, g, _RIGHT, j, i, j, 0, right)
         _add_rows(o, f, _LEFT, i, t, g, _TO_LEFT, j, i, j, 0, left)
-
-
-@subkernel()
-def _marginal(inner: Number, outer: Number, total: Number, wanted: int) -> float:
-    mantissa = inner[0] * outer[0] / total[0]
-    exponent = inner[1] + outer[1] - total[1]
-    if mantissa == 0.0:
-        return 0.0 if wanted == MARGINALS else -np.inf
-    if wanted == MARGINALS:
-        # In two steps, so that a subnormal result is rounded once, at the end.
-        half = max(exponent // 2, -_BIAS)
-        scaled = mantissa * power_of_two(half)
-        return min(1.0, scaled * power_of_two(max(exponent - half, -_BIAS)))
-    high, low = times_ln2(float(exponent))
-    return min(0.0, (math.log(mantissa) + low) + high)
 
 
 @subkernel()
@@ -223,10 +187,10 @@ def _solve(w: Floats, v: Ints, single: bool, wanted: int, out: Floats) -> Number
     for i in range(nodes):
         for j in range(i + 1, nodes):
             inner, outer = _get(x, e, _TO_RIGHT, i, j), _get(o, f, _TO_RIGHT, i, j)
-            out[i * nodes + j] = _marginal(inner, outer, total, wanted)
+            out[i * nodes + j] = marginal(inner, outer, total, wanted)
             if i > 0:
                 inner, outer = _get(x, e, _TO_LEFT, i, j), _get(o, f, _TO_LEFT, i, j)
-                out[j * nodes + i] = _marginal(inner, outer, total, wanted)
+                out[j * nodes + i] = marginal(inner, outer, total, wanted)
     return total
 
 
