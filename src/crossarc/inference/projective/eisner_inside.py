@@ -20,7 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry, put
-from crossarc.inference.lanes import LANES, Lanes, choose, larger, load, smaller, spread, store
+from crossarc.inference.lanes import (
+    LANES,
+    Lanes,
+    choose,
+    larger,
+    load_entries,
+    smaller,
+    repeat,
+    store_entries,
+)
 from crossarc.inference.projective.columns import inside_columns
 from crossarc.inference.projective.panels import (
     FACTORS,
@@ -51,11 +60,11 @@ SPARE = TERMS * LANES
 @subkernel()
 def _note(space: Floats, arcs: Lanes, both: Lanes, to: Lanes, complete: Lanes) -> None:
     """Keep the least and the largest of the items of one direction."""
-    zero, far = spread(0.0), spread(np.inf)
+    zero, far = repeat(0.0), repeat(np.inf)
     made = choose(zero, arcs, choose(zero, both, to, far), far)
     least = smaller(made, choose(zero, complete, complete, far))
-    store(space, LEAST, smaller(least, load(space, LEAST)))
-    store(space, MOST, larger(complete, load(space, MOST)))
+    store_entries(space, LANES * LEAST, smaller(least, load_entries(space, LANES * LEAST)))
+    store_entries(space, LANES * MOST, larger(complete, load_entries(space, LANES * MOST)))
 
 
 def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
@@ -90,13 +99,16 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
         panel = part(width, PANELS) // LANES + block * width * RULES
         own = panel + RULES * i
         row = part(width, FACTORS) + i * width
-        none = spread(zero)
+        none = repeat(zero)
         factors = (row, row + plane, row + 2 * plane)
         # k = i: C>(i, i) C<(i+1, J)
-        sums = (load(space, own), none, none)
+        sums = (load_entries(space, LANES * own), none, none)
         b, r, l = gather(sums, space, factors, 1, panel, i + 1, low)
         arcs = arc_place(width, i, low) // LANES
-        arcs_right, arcs_left = load(space, arcs), load(space, arcs + 1)
+        arcs_right, arcs_left = (
+            load_entries(space, LANES * arcs),
+            load_entries(space, LANES * (arcs + 1)),
+        )
         turned = part(width, TURNED) + low * TERMS
         turn = turned + i // LANES * width * TERMS + i % LANES
         turn_above = turned + (i - 1) // LANES * width * TERMS + (i - 1) % LANES
@@ -112,13 +124,13 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
             turn_above if i > 0 else SPARE,
         )
         if i > 0:
-            store(space, own - RULES, left)
-        store(space, own + 1, right)
-        store(space, own + 2, to_left)
+            store_entries(space, LANES * (own - RULES), left)
+        store_entries(space, LANES * (own + 1), right)
+        store_entries(space, LANES * (own + 2), to_left)
         at = (row + low) // LANES
-        store(space, at, right)
-        store(space, at + plane // LANES, to_right)
-        store(space, at + 2 * (plane // LANES), left)
+        store_entries(space, LANES * at, right)
+        store_entries(space, LANES * (at + plane // LANES), to_right)
+        store_entries(space, LANES * (at + 2 * (plane // LANES)), left)
         if i >= low:
             add_axiom(space, width, i)
         if is_sum:
@@ -145,15 +157,19 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
         put(space, factors + 2 * plane, one)
         put(space, factors + nodes - 1, total)
         if is_sum:
-            store(space, LEAST, smaller(spread(least), load(space, LEAST)))
-            store(space, MOST, larger(spread(total), load(space, MOST)))
+            store_entries(
+                space, LANES * LEAST, smaller(repeat(least), load_entries(space, LANES * LEAST))
+            )
+            store_entries(
+                space, LANES * MOST, larger(repeat(total), load_entries(space, LANES * MOST))
+            )
         return total
 
     @subkernel()
     def inside(space: Floats, nodes: int, single: bool) -> float:
         width = width_of(nodes)
-        store(space, LEAST, spread(np.inf))
-        store(space, MOST, spread(1.0))
+        store_entries(space, LANES * LEAST, repeat(np.inf))
+        store_entries(space, LANES * MOST, repeat(1.0))
         for block in range(blocks_of(nodes)):
             for i in range(min((block + 1) * LANES, nodes) - 1, 0 if single else -1, -1):
                 fill_block(space, width, block, i)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry, put
-from crossarc.inference.lanes import LANES, load, spread, store
+from crossarc.inference.lanes import LANES, load_entries, repeat, store_entries
 from crossarc.inference.projective.columns import outside_columns
 from crossarc.inference.projective.panels import (
     FACTORS,
@@ -58,26 +58,28 @@ def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> No
     turned = part(width, TURNED) // LANES + place
     inner = part(width, FACTORS)
     row = part(width, OUTER_FACTORS) + i * width
-    zero = spread(0.0)
+    zero = repeat(0.0)
     factors = (inner + plane + i, inner + i - 1, inner + 2 * plane + i)
     r, l, to_l = _gather((zero, zero, zero), space, factors, width, outer, 0, i)
     factors = (row, row + plane, row + 2 * plane)
     r, to_r, l = _gather((r, zero, l), space, factors, 1, turned, low + LANES, nodes)
     if i == 0 and nodes <= low + LANES:
-        r = r + load(space, _GOAL)
+        r = r + load_entries(space, LANES * _GOAL)
     step = plane // LANES
     arcs = arc_place(width, i, low) // LANES
     at = (inner + i * width + low) // LANES
-    inner_to_right = load(space, at + step)
-    inner_to_left = load(space, part(width, PANELS) // LANES + place + RULES * i + 2)
+    inner_to_right = load_entries(space, LANES * (at + step))
+    inner_to_left = load_entries(
+        space, LANES * (part(width, PANELS) // LANES + place + RULES * i + 2)
+    )
     right, both, left, to_right, to_left = outside_columns(
         space,
         turned + RULES * low,
-        load(space, arcs),
-        load(space, arcs + 1),
-        load(space, at),
+        load_entries(space, LANES * arcs),
+        load_entries(space, LANES * (arcs + 1)),
+        load_entries(space, LANES * at),
         inner_to_right,
-        load(space, at + 2 * step),
+        load_entries(space, LANES * (at + 2 * step)),
         inner_to_left,
         r,
         to_r,
@@ -85,15 +87,15 @@ def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> No
         to_l,
     )
     own = outer + RULES * i
-    store(space, own, right)
-    store(space, own + 1, both)
-    store(space, own + 2, left)
+    store_entries(space, LANES * own, right)
+    store_entries(space, LANES * (own + 1), both)
+    store_entries(space, LANES * (own + 2), left)
     at = (row + low) // LANES
-    store(space, at, both)
-    store(space, at + step, right)
-    store(space, at + 2 * step, left)
-    store(space, arcs, to_right * inner_to_right)
-    store(space, arcs + 1, to_left * inner_to_left)
+    store_entries(space, LANES * at, both)
+    store_entries(space, LANES * (at + step), right)
+    store_entries(space, LANES * (at + 2 * step), left)
+    store_entries(space, LANES * arcs, to_right * inner_to_right)
+    store_entries(space, LANES * (arcs + 1), to_left * inner_to_left)
 
 
 @subkernel()
@@ -116,7 +118,7 @@ def _fill_single_root(space: Floats, nodes: int, width: int, goal: float) -> Non
 def outside(space: Floats, nodes: int, single: bool, goal: float) -> None:
     """Put I O in place of the arcs' weights, O(C>(0, n)) being `goal`."""
     width, blocks = width_of(nodes), blocks_of(nodes)
-    store(space, _GOAL, spread(0.0))
+    store_entries(space, LANES * _GOAL, repeat(0.0))
     put(space, _GOAL * LANES + (nodes - 1) % LANES, goal)
     if single:
         _fill_single_root(space, nodes, width, goal)

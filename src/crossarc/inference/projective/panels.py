@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry
-from crossarc.inference.lanes import LANES, Lanes, load, spread
+from crossarc.inference.lanes import LANES, Lanes, load_entries, repeat
 from crossarc.inference.projective.semirings import Semiring, joining
 from crossarc.kernels import subkernel
 
@@ -145,9 +145,13 @@ def gathering(semiring: Semiring) -> Callable[..., tuple[Lanes, Lanes, Lanes]]:
         at_a, at_b, at_c = factors
         for k in range(first, last):
             at = panel + RULES * k
-            a = join(spread(entry(space, at_a + k * step)), load(space, at), a)
-            b = join(spread(entry(space, at_b + k * step)), load(space, at + 1), b)
-            c = join(spread(entry(space, at_c + k * step)), load(space, at + 2), c)
+            a = join(repeat(entry(space, at_a + k * step)), load_entries(space, LANES * at), a)
+            b = join(
+                repeat(entry(space, at_b + k * step)), load_entries(space, LANES * (at + 1)), b
+            )
+            c = join(
+                repeat(entry(space, at_c + k * step)), load_entries(space, LANES * (at + 2)), c
+            )
         return a, b, c
 
     return gather

@@ -41,7 +41,9 @@ __all__ = ["sibling_inside"]
 Floats = NDArray[np.float64]
 
 
-def sibling_inside(semiring: Semiring) -> Callable[[Floats, Floats, int, bool, bool], tuple[float, float, float]]:
+def sibling_inside(
+    semiring: Semiring,
+) -> Callable[[Floats, Floats, int, bool, bool], tuple[float, float, float]]:
     """The function that fills the charts x from the weights w.
 
     It gives Z or the best score; of sums also the least item, 0 counting only if nothing is
@@ -134,7 +136,9 @@ def sibling_inside(semiring: Semiring) -> Callable[[Floats, Floats, int, bool, b
                     for chart in (RIGHT, TO_RIGHT, LEFT, BESIDE, TO_LEFT_TURNED):
                         at = column if chart == TO_LEFT_TURNED else row
                         item = entry(x, chart * square + at)
-                        is_unused = i == 0 and not (chart == TO_RIGHT or (chart == RIGHT and not single))
+                        is_unused = i == 0 and not (
+                            chart == TO_RIGHT or (chart == RIGHT and not single)
+                        )
                         counts = item > 0.0 or not (forbidden or is_unused)
                         least = min(least, item if counts else np.inf)
                         most = max(most, item)

@@ -118,9 +118,7 @@ def _give_cell(
     back_total += _give_weighted(x, o, beside, turned, w, back + 1, between, to_left)
     # S(i, j) = sum of C>(i, k) C<(k+1, j)
     share = _collected(x, o, BESIDE * square + row + j, BESIDE_TURNED * square + column + i)
-    _give(
-        x, o, RIGHT * square + row + i, LEFT_TURNED * square + column + first, j - i, share
-    )
+    _give(x, o, RIGHT * square + row + i, LEFT_TURNED * square + column + first, j - i, share)
     return total, back_total
 
 

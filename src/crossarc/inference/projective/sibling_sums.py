@@ -14,6 +14,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import normalised, power_of_two
+from crossarc.inference.lanes import LANES
 from crossarc.inference.projective.panels import longest_of
 from crossarc.inference.projective.semirings import SUM
 from crossarc.inference.projective.sibling_charts import INSIDE_CHARTS, cells, part_place
@@ -136,7 +137,7 @@ def _infer_one(
     buffer: Floats,
 ) -> tuple[float, float]:
     """log Z as the sum of two floats; infinite where float64 is not certain to be enough."""
-    potentials, rest = buffer[:nodes], buffer[nodes:]
+    potentials, rest = buffer[: nodes + LANES], buffer[nodes + LANES :]
     if not best_parts(scores, sibling, nodes, single, potentials):
         return np.nan, np.nan
     for m in range(1, nodes):
@@ -149,9 +150,7 @@ def _infer_one(
     shift = sibling_root_shift(scores, sibling, nodes, single, potentials)
     if shift == -np.inf:
         return -np.inf, 0.0
-    fits, forbidden = fill_parts(
-        w, scores, sibling, nodes, masses, single, potentials, shift, rest
-    )
+    fits, forbidden = fill_parts(w, scores, sibling, nodes, masses, single, potentials, shift, rest)
     if fits:
         certain, total = _solve_plain(
             x, o, w, scores, nodes, single, forbidden, wanted, arcs, parts
@@ -211,7 +210,7 @@ def _infer_plain(
     x = np.zeros(INSIDE_CHARTS * most * most)
     o = np.zeros(INSIDE_CHARTS * most * most if wanted != TOTAL else 0)
     w = np.zeros(2 * cells(most))
-    buffer = np.empty(2 * most)
+    buffer = np.zeros(2 * most + 4 * LANES)
     for index in range(begin, end):
         nodes, at, cube = sizes[index] + 1, offsets[index], cubes[index]
         whole = slice(at, at + nodes * nodes)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry, put
-from crossarc.inference.extended import LARGEST_SCORE, exp_parts, power_of_two
+from crossarc.inference.extended import LARGEST_SCORE
+from crossarc.inference.lanes import (
+    LANES,
+    Lanes,
+    choose,
+    fused,
+    larger,
+    load_entries,
+    repeat,
+    round_down,
+    smaller,
+    store_entries,
+    times_power_of_two,
+)
 from crossarc.inference.projective.sibling_charts import part_place
-from crossarc.inference.projective.weights import difference
 from crossarc.kernels import subkernel
 
 __all__ = ["best_parts", "fill_parts", "part_range", "sibling_root_shift", "tree_parts"]
@@ -18,6 +32,10 @@ Ints = NDArray[np.int64]
 
 # Logarithms of weights are between these; where arcs are forbidden, above SMALL.
 _LOWEST, _HIGHEST, _SMALL = -620.0, 34.0, -207.0  # 2^-894, 2^49, 2^-298
+
+_INVERSE_LN2 = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_COEFFICIENTS = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
 
 
 @subkernel()
@@ -106,24 +124,51 @@ def sibling_root_shift(
 
 
 @subkernel()
-def _row_parts(
-    arcs: Floats, parts: Floats, potentials: Floats, shift: float, weights: Floats
-) -> tuple[bool, bool]:
-    """exp(arcs + parts - potentials - shift) without a branch, so that it becomes vectors.
+def _difference(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
+    """`weights.difference` of eight numbers."""
+    d = x - y
+    back = d + y
+    return d, (x - back) - (y - (back - d))
 
-    Returns whether those that are not 0 fit, and whether none of them is small.
-    """
-    fits, none_small = True, True
-    for m in range(arcs.shape[0]):
-        usable = arcs[m] > -np.inf
-        x, tail = difference(arcs[m] if usable else potentials[m], -parts[m] if usable else 0.0)
-        x, more = difference(x, potentials[m])
-        x, most = difference(x, shift if usable else 0.0)
-        fits &= (x > _LOWEST) & (x < _HIGHEST)
-        none_small &= x > _SMALL
-        mantissa, exponent = exp_parts(min(x, _HIGHEST), tail + more + most)
-        weights[m] = mantissa * power_of_two(exponent) if usable else 0.0
-    return fits, none_small
+
+@subkernel()
+def _exponential(x: Lanes, tail: Lanes) -> Lanes:
+    """exp(x + tail) for x from -700 to 700, as `extended.exp_parts`."""
+    k = round_down(fused(x, repeat(_INVERSE_LN2), repeat(0.5)))
+    r = ((x - k * repeat(_LN2_HIGH)) - k * repeat(_LN2_LOW)) + tail
+    p = repeat(_COEFFICIENTS[0])
+    for place in range(1, len(_COEFFICIENTS)):
+        p = fused(p, r, repeat(_COEFFICIENTS[place]))
+    return times_power_of_two(p, k)
+
+
+@subkernel()
+def _exponentiate(
+    scores: Floats,
+    at: int,
+    sibling: Floats,
+    row: int,
+    potentials: Floats,
+    m: int,
+    shift: float,
+    weights: Floats,
+    bounds: tuple[Lanes, Lanes],
+) -> tuple[Lanes, Lanes]:
+    """exp(arcs + parts - potentials - shift) for eight modifiers from m on; bounds of the logs."""
+    arcs = load_entries(scores, at + m)
+    potential = load_entries(potentials, m)
+    nothing, zero = repeat(-np.inf), repeat(0.0)
+    x, tail = _difference(
+        choose(nothing, arcs, arcs, potential),
+        choose(nothing, arcs, zero - load_entries(sibling, row + m), zero),
+    )
+    x, more = _difference(x, potential)
+    x, most = _difference(x, choose(nothing, arcs, repeat(shift), zero))
+    bounds = smaller(x, bounds[0]), larger(x, bounds[1])
+    clipped = larger(smaller(x, repeat(_HIGHEST)), repeat(_LOWEST))
+    weight = choose(nothing, arcs, _exponential(clipped, tail + more + most), zero)
+    store_entries(weights, m, weight)
+    return bounds
 
 
 @subkernel()
@@ -134,13 +179,27 @@ def _scatter(
     # From one m to the next, `part_place` moves by the size of a cell.
     place = part_place(nodes, h, s, first) if first < h else 0
     for m in range(first, min(last, h)):
-        put(w, place, entry(weights, m - first) * factor)
+        put(w, place, entry(weights, m) * factor)
         place -= h - m - 1 if s == h else h - m
     begin = max(first, h + 1)
     place = part_place(nodes, h, s, begin) if begin < last else 0
     for m in range(begin, last):
-        put(w, place, entry(weights, m - first) * factor)
+        put(w, place, entry(weights, m) * factor)
         place += m - h
+
+
+@subkernel()
+def _widened(scores: Floats, sibling: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """Copies with rows of LANES numbers, no arcs in what is added."""
+    wide_scores = np.full(LANES * LANES, -np.inf)
+    wide_sibling = np.zeros(LANES * LANES * LANES)
+    for h in range(nodes):
+        for m in range(nodes):
+            wide_scores[h * LANES + m] = scores[h * nodes + m]
+            for s in range(nodes):
+                value = sibling[(h * nodes + s) * nodes + m]
+                wide_sibling[(h * LANES + s) * LANES + m] = value
+    return wide_scores, wide_sibling
 
 
 @subkernel()
@@ -155,27 +214,41 @@ def fill_parts(
     shift: float,
     buffer: Floats,
 ) -> tuple[bool, bool]:
-    """The weights of parts; whether float64 holds them, and whether an arc is forbidden."""
-    fits, none_small, forbidden = True, True, False
+    """The weights of parts; whether float64 holds them, and whether an arc is forbidden.
+
+    Args:
+        potentials, buffer: with LANES numbers more at the end.
+    """
+    bounds = repeat(0.0), repeat(0.0)
+    forbidden = False
+    stride = max(nodes, LANES)
+    if nodes < LANES:
+        scores, sibling = _widened(scores, sibling, nodes)
+    for m in range(nodes, nodes + LANES):
+        potentials[m] = 0.0
     for h in range(nodes):
         for m in range(1, nodes):
-            forbidden |= h != m and scores[h * nodes + m] == -np.inf
+            forbidden |= h != m and scores[h * stride + m] == -np.inf
         for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
             first, last = part_range(nodes, h, s)
-            at, row = h * nodes, (h * nodes + s) * nodes
-            weights = buffer[: last - first]
-            fit, large = _row_parts(
-                scores[at + first : at + last],
-                sibling[row + first : row + last],
-                potentials[first:last],
-                shift if h == 0 else 0.0,
-                weights,
-            )
-            fits, none_small = fits and fit, none_small and large
+            at, row = h * stride, (h * stride + s) * stride
+            own = shift if h == 0 else 0.0
+            for m in range(first, last, LANES):
+                # A step that stays in the row.
+                begin = min(m, stride - LANES)
+                bounds = _exponentiate(
+                    scores, at, sibling, row, potentials, begin, own, buffer, bounds
+                )
             if masses.shape[0] > 0:
                 for m in range(first, last):
-                    weights[m - first] *= masses[at + m]
+                    buffer[m] *= masses[h * nodes + m]
             # No modifier follows one that h cannot take.
             possible = 1.0 if s == h or scores[at + s] > -np.inf else 0.0
-            _scatter(w, weights, nodes, h, s, first, last, possible)
-    return fits and (none_small or not forbidden), forbidden
+            _scatter(w, buffer, nodes, h, s, first, last, possible)
+    store_entries(buffer, 0, bounds[0])
+    store_entries(buffer, LANES, bounds[1])
+    lowest, highest = 0.0, 0.0
+    for lane in range(LANES):
+        lowest, highest = min(lowest, buffer[lane]), max(highest, buffer[LANES + lane])
+    floor = _SMALL if forbidden else _LOWEST
+    return lowest > floor and highest < _HIGHEST, forbidden
