@@ -1,7 +1,9 @@
 """Distributions over projective trees.
 
-A deduction system writes the trees of a sentence as a packed forest, and every question is asked of
-the forest (`inference/forest`). The kernels of each question are loaded when it is first asked.
+A deduction system writes the trees of a sentence as a packed forest, and questions are asked of the
+forest (`inference/forest`). log Z, marginals and best trees have kernels of their own (`answers`); the
+forest answers them too, as the kernels' oracle. What a question needs is loaded when it is first
+asked.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from crossarc.inference.batch import Scores
 from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
 from crossarc.inference.factors import Given, SiblingFactor
 from crossarc.inference.forest import Forest
+from crossarc.inference.projective.answers import KernelAnswers, best_heads
 from crossarc.inference.projective.charts import first_order_forest, read_tree, sibling_forest
 from crossarc.inference.sums import exact_sum
 from crossarc.parallel import over_ranges
@@ -26,6 +29,7 @@ from crossarc.trees import Tree
 __all__ = ["ProjectiveTrees"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 PartName = Literal["arc", "sibling"]
 T = TypeVar("T")
@@ -53,6 +57,9 @@ class ProjectiveTrees(TreeDistribution):
         ScoreError: a wrong shape, NaN, or plus infinity; a factor that is not finite.
     """
 
+    #: Whether the forest answers what kernels could: for tests of the kernels.
+    _by_forest = False
+
     def __init__(
         self,
         scores: Scores,
@@ -66,6 +73,7 @@ class ProjectiveTrees(TreeDistribution):
         self._sibling: SiblingFactor | None = None
         if sibling is not None:
             self._sibling = SiblingFactor(sibling, self._batch, self._is_single)
+        self._kernels = KernelAnswers(self._batch, self._sibling, self._is_single, threads)
         self._answers: dict[Any, list[Any]] = {}
         self._last: tuple[int, Forest] | None = None
 
@@ -172,6 +180,10 @@ class ProjectiveTrees(TreeDistribution):
     # Sums.
 
     def _log_total(self, index: int) -> tuple[float, float]:
+        if not self._by_forest:
+            high, low = self._kernels.totals[:, index].tolist()
+            return self._small_enough(index, (high, low))
+
         def total(at: int) -> tuple[float, float]:
             from crossarc.inference.forest.inside import log_total
 
@@ -192,6 +204,9 @@ class ProjectiveTrees(TreeDistribution):
         return self._feasible(index, table if self._sum_total(index) > -math.inf else None)
 
     def _part_marginals(self, index: int, part: PartName, logs: bool) -> Floats:
+        if not self._by_forest:
+            return self._kernel_marginals(index, part, logs)
+
         def chances(at: int) -> tuple[Floats, tuple[float, float]]:
             from crossarc.inference.forest.inside import marginals
 
@@ -203,6 +218,20 @@ class ProjectiveTrees(TreeDistribution):
         tables = self._asked((part, logs), chances)
         self._answers.setdefault("total", [total for _, total in tables])
         return tables[index][0]
+
+    def _kernel_marginals(self, index: int, part: PartName, logs: bool) -> Floats:
+        if part == "arc":
+            table = self._kernels.arc_marginals(index, logs)
+        else:
+            assert self._sibling is not None
+            table = self._kernels.part_marginals(index, logs)
+            places = self._sibling.places[index]
+            if places is not None:
+                none = -np.inf if logs else 0.0
+                table = np.where(places >= 0, table.reshape(-1)[places], none)
+        self._log_total(index)
+        table.flags.writeable = False
+        return table
 
     def _shaped(self, index: int, part: PartName, table: Floats) -> Floats:
         """The entries of one kind of parts, in the shape that was given."""
@@ -268,6 +297,10 @@ class ProjectiveTrees(TreeDistribution):
     # Best trees.
 
     def _best(self, index: int) -> Tree | None:
+        if not self._by_forest:
+            heads = self._kernels.heads(index)
+            return self._finished(index, heads, self._batch.scores(index))
+
         def best(at: int) -> Tree | None:
             from crossarc.inference.forest.viterbi import best_parts
 
@@ -281,17 +314,25 @@ class ProjectiveTrees(TreeDistribution):
         return proven_tree(heads, labels, exact_sum(forest.score[parts].tolist()))
 
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
-        from crossarc.inference.forest.viterbi import best_parts
+        from crossarc.inference.spanning.argmax import best_labels
 
-        if self._sibling is None or factor_weight == 0.0:
-            forest = first_order_forest(scores, self._is_single)
-        else:
-            factor = self._sibling.scores[index] * factor_weight
-            places = self._sibling.places[index]
-            forest = sibling_forest(scores, self._is_single, factor, places)
-        if not forest.items:
+        arcs = best_labels(scores)[0] if scores.ndim == 3 else scores
+        factor = None
+        if self._sibling is not None and factor_weight != 0.0:
+            factor = self._sibling.dense(index).reshape(-1) * factor_weight
+        return self._finished(index, best_heads(arcs, self._is_single, factor), scores)
+
+    def _finished(self, index: int, heads: Ints, scores: Floats) -> Tree | None:
+        """The tree with the labels that are best under `scores`, and its model score."""
+        from crossarc.inference.spanning.argmax import best_labels
+
+        if heads[0] < 0:
             return None
-        heads, labels = read_tree(best_parts(forest), scores.shape)
+        labels: Ints | None = None
+        if scores.ndim == 3:
+            labels = best_labels(scores)[1][heads, np.arange(1, len(heads) + 1)]
+            labels.flags.writeable = False
+        heads.flags.writeable = False
         tree = Tree._trusted(heads, labels)
         arcs = self._arcs_of(index, tree, self._batch.scores(index)).tolist()
         return proven_tree(heads, labels, exact_sum(arcs + self._factor_scores(index, tree)))

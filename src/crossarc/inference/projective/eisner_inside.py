@@ -64,7 +64,8 @@ def _note(space: Floats, arcs: Lanes, both: Lanes, to: Lanes, complete: Lanes) -
     made = choose(zero, arcs, choose(zero, both, to, far), far)
     least = smaller(made, choose(zero, complete, complete, far))
     store_entries(space, LANES * LEAST, smaller(least, load_entries(space, LANES * LEAST)))
-    store_entries(space, LANES * MOST, larger(complete, load_entries(space, LANES * MOST)))
+    most = larger(both, load_entries(space, LANES * MOST))
+    store_entries(space, LANES * MOST, larger(complete, most))
 
 
 def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:

@@ -50,7 +50,7 @@ _INT, _BOOL = types.int64, types.boolean
 
 # The rule, in powers of two. Items are at least LOWEST, at least LOWEST_PRODUCT if arcs are
 # forbidden, at most HIGHEST, and their ratio at most RANGE.
-_LOWEST, _LOWEST_PRODUCT, _HIGHEST, _RANGE = 2.0**-960, 2.0**-500, 2.0**450, 2.0**930
+_LOWEST, _LOWEST_PRODUCT, _HIGHEST, _RANGE = 2.0**-960, 2.0**-500, 2.0**960, 2.0**930
 _HEADROOM = 900
 _LN2 = 0.6931471805599453
 
