@@ -24,9 +24,8 @@ Root = Literal["single", "multi"]
 T = TypeVar("T")
 
 
-def proven_tree(heads: Ints, labels: Ints | None, score: float) -> Tree:
-    """A tree of read-only arrays, with the score that makes it the best of those left."""
-    tree = Tree._trusted(heads, labels)
+def proven_tree(tree: Tree, score: float | None) -> Tree:
+    """The tree, with the score that makes it the best of those left."""
     tree.score = tree.bound = score
     tree.is_optimal = True
     return tree
@@ -174,7 +173,8 @@ class TreeDistribution(ABC):
 
         def share(index: int) -> float:
             probabilities = self._feasible_marginals(index, False)
-            return float(np.mean(self._arcs_of(index, trees[index], probabilities)))
+            # Summed over labels, a probability may be rounded to more than 1.
+            return min(1.0, float(np.mean(self._arcs_of(index, trees[index], probabilities))))
 
         return self._each(share)
 

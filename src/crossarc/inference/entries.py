@@ -1,7 +1,7 @@
 """Entries of flat arrays without ceremony, for the inner loops of kernels.
 
-Numba lets an index count from the end, which costs a comparison for every place that it cannot prove
-to lie behind the start. Places here are not checked at all.
+Numba lets an index count from the end, which costs a comparison for every place that it cannot
+prove to lie behind the start. Places here are not checked at all.
 """
 
 from __future__ import annotations

@@ -101,6 +101,9 @@ def test_seeds() -> None:
     # Each sentence of a batch has its own stream, the first that of a sentence alone.
     batch = ProjectiveTrees([scores, scores]).sample(8, seed=5)
     assert batch[0] == trees.sample(8, seed=5) != batch[1]
+    for threads in (1, 2):
+        assert ProjectiveTrees([scores, scores], threads=threads).sample(8, seed=5) == batch
+    assert ProjectiveTrees([]).sample(3) == []
 
 
 def test_scores_of_samples() -> None:

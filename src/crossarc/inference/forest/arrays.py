@@ -26,19 +26,17 @@ Floats = NDArray[np.float64]
 
 
 class Forest(NamedTuple):
-    """Derivations that share what they have in common.
+    """Derivations that share what they have in common."""
 
-    Attributes:
-        first: the instances of item v are first[v] .. first[v + 1] - 1; length items + 1.
-        left, right: the tails of each instance, -1 where there is none.
-        part: the part of each instance, -1 for none.
-        score: the score of each part.
-    """
-
+    #: The instances of item v are first[v] .. first[v + 1] - 1; length items + 1.
     first: Shorts
+    #: The tails of each instance, -1 where there is none; one tail is the left one.
     left: Shorts
+    #: See `left`.
     right: Shorts
+    #: The part of each instance, -1 for none.
     part: Shorts
+    #: The score of each part.
     score: Floats
 
     @property

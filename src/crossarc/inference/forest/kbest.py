@@ -77,9 +77,12 @@ def _begin(forest: Forest, scale: float) -> _Search:
         left, right = forest.left[choice[v]], forest.right[choice[v]]
         records[v, _EDGE], records[v, _LEFT], records[v, _RIGHT] = choice[v], left, right
         scores[v], records[v, _SIZE] = best[v], _size(records, left, right)
-    latest = np.arange(items).astype(np.int32)
-    used = np.full(1, items, np.int32)
-    return _Search(records, scores, latest, np.full(items, _CLOSED, np.int32), used)
+    latest, queues = np.empty(items, np.int32), np.empty(items, np.int32)
+    for v in range(items):
+        latest[v], queues[v] = v, _CLOSED
+    used = np.empty(1, np.int32)
+    used[0] = items
+    return _Search(records, scores, latest, queues, used)
 
 
 @kernel(types.float64(FOREST))
@@ -131,10 +134,9 @@ def _candidate(
     if right >= 0:
         total += scores[right]
     scores[new] = total
-    record = records[new]
-    record[:] = -1
-    record[_EDGE], record[_LEFT], record[_RIGHT] = e, left, right
-    record[_SIZE] = _size(records, left, right)
+    records[new, _EDGE], records[new, _LEFT], records[new, _RIGHT] = e, left, right
+    records[new, _CHILD] = records[new, _SIBLING] = -1
+    records[new, _NEXT], records[new, _SIZE] = _UNKNOWN, _size(records, left, right)
     return _meld(records, scores, heap, new)
 
 
@@ -171,7 +173,10 @@ def _with_room(search: _Search, room: int) -> _Search:
         return search
     records = np.empty((2 * (used + room), _FIELDS), np.int32)
     scores = np.empty(2 * (used + room))
-    records[:used], scores[:used] = search.records[:used], search.scores[:used]
+    for i in range(used):
+        scores[i] = search.scores[i]
+        for field in range(_FIELDS):
+            records[i, field] = search.records[i, field]
     return _Search(records, scores, search.latest, search.queues, search.used)
 
 

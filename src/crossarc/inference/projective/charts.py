@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
 from crossarc.inference.forest import Forest
+from crossarc.inference.sums import exact_sum
+from crossarc.trees import Tree
 
 __all__ = ["first_order_forest", "read_tree", "sibling_forest"]
 
@@ -63,15 +65,16 @@ def _sealed(arrays: tuple[Shorts, Shorts, Shorts, Shorts], scores: Floats) -> Fo
     return Forest(*arrays, scores)
 
 
-def read_tree(parts: Shorts, shape: tuple[int, ...]) -> tuple[Ints, Ints | None]:
-    """Heads and labels, read-only, from the parts of a derivation and the shape of the scores."""
+def read_tree(forest: Forest, parts: Shorts, shape: tuple[int, ...]) -> Tree:
+    """The tree that has these parts, and its score; `shape` is that of the scores."""
     places = np.unravel_index(parts[parts < np.prod(shape)], shape)
-    heads = np.empty(shape[0] - 1, np.int64)
+    heads, labels = np.empty(shape[0] - 1, np.int64), None
     heads[places[1] - 1] = places[0]
     heads.flags.writeable = False
-    if len(shape) == 2:
-        return heads, None
-    labels = np.empty_like(heads)
-    labels[places[1] - 1] = places[2]
-    labels.flags.writeable = False
-    return heads, labels
+    if len(shape) == 3:
+        labels = np.empty_like(heads)
+        labels[places[1] - 1] = places[2]
+        labels.flags.writeable = False
+    tree = Tree._trusted(heads, labels)
+    tree.score = exact_sum(forest.score[parts].tolist())
+    return tree

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba import types
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import LANES, Lanes
 from crossarc.inference.lanes import _LANES as LANES_TYPE
+from crossarc.inference.lanes import LANES, Lanes
 from crossarc.inference.projective.panels import RULES, TERMS
 from crossarc.inference.projective.semirings import SUM, Semiring
 
@@ -74,27 +74,43 @@ def inside_columns(semiring: Semiring, turn: bool) -> Callable[..., tuple[Lanes,
         rows: Any,
         arcs_right: Any,
         arcs_left: Any,
-        b: Any,
-        r: Any,
-        l: Any,
+        both_sum: Any,
+        right_sum: Any,
+        left_sum: Any,
         turned: Any,
         turned_above: Any,
     ) -> Any:
         def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            array, rows, arcs_right, arcs_left, b, r, l, turned, turned_above = values
+            (
+                array,
+                rows,
+                arcs_right,
+                arcs_left,
+                both_sum,
+                right_sum,
+                left_sum,
+                turned,
+                turned_above,
+            ) = values
             write = _Writer(context, builder, sig.args[0], array)
             results = [_UNSET] * 5
             for lane in range(LANES):
-                both = write.lane(b, lane)
+                both = write.lane(both_sum, lane)
                 to_right = semiring.times(builder, both, write.lane(arcs_right, lane))
                 to_left = semiring.times(builder, both, write.lane(arcs_left, lane))
-                right = semiring.plus(builder, write.lane(r, lane), to_right)
-                left = semiring.plus(builder, write.lane(l, lane), to_left)
+                right = semiring.plus(builder, write.lane(right_sum, lane), to_right)
+                left = semiring.plus(builder, write.lane(left_sum, lane), to_left)
                 at = RULES * lane
                 # B += C>(i, k) C<(k+1, J);  C> += I>(i, k) C>(k, J);  C< += C<(i, k) I<(k, J)
-                b = semiring.join(builder, write.spread(right), write.load(rows, at), b)
-                r = semiring.join(builder, write.spread(to_right), write.load(rows, at + 1), r)
-                l = semiring.join(builder, write.spread(left), write.load(rows, at + 2), l)
+                both_sum = semiring.join(
+                    builder, write.spread(right), write.load(rows, at), both_sum
+                )
+                right_sum = semiring.join(
+                    builder, write.spread(to_right), write.load(rows, at + 1), right_sum
+                )
+                left_sum = semiring.join(
+                    builder, write.spread(left), write.load(rows, at + 2), left_sum
+                )
                 for place, value in enumerate((both, right, to_right, left, to_left)):
                     results[place] = write.with_lane(results[place], value, lane)
                 if turn:
@@ -107,7 +123,8 @@ def inside_columns(semiring: Semiring, turn: bool) -> Callable[..., tuple[Lanes,
         kinds = (space, whole, *[LANES_TYPE] * 5, whole, whole)
         return signature(types.UniTuple(LANES_TYPE, 5), *kinds), emit
 
-    return intrinsic(typed)
+    complete: Callable[..., tuple[Lanes, ...]] = intrinsic(typed)
+    return complete
 
 
 def _outside_columns(
@@ -120,13 +137,23 @@ def _outside_columns(
     inner_to_right: Any,
     inner_left: Any,
     inner_to_left: Any,
-    r: Any,
-    to_r: Any,
-    l: Any,
-    to_l: Any,
+    right_sum: Any,
+    to_right_sum: Any,
+    left_sum: Any,
+    to_left_sum: Any,
 ) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        array, rows, arcs_right, arcs_left, *inner, r, to_r, l, to_l = values
+        (
+            array,
+            rows,
+            arcs_right,
+            arcs_left,
+            *inner,
+            right_sum,
+            to_right_sum,
+            left_sum,
+            to_left_sum,
+        ) = values
         write = _Writer(context, builder, sig.args[0], array)
         zero = ir.Constant(ir.DoubleType(), 0.0)
 
@@ -137,18 +164,20 @@ def _outside_columns(
 
         results = [_UNSET] * 5
         for lane in reversed(range(LANES)):
-            right = possible(0, write.lane(r, lane), lane)
-            left = possible(2, write.lane(l, lane), lane)
-            to_right = possible(1, builder.fadd(write.lane(to_r, lane), right), lane)
-            to_left = possible(3, builder.fadd(write.lane(to_l, lane), left), lane)
+            right = possible(0, write.lane(right_sum, lane), lane)
+            left = possible(2, write.lane(left_sum, lane), lane)
+            to_right = possible(1, builder.fadd(write.lane(to_right_sum, lane), right), lane)
+            to_left = possible(3, builder.fadd(write.lane(to_left_sum, lane), left), lane)
             both = builder.fmul(to_right, write.lane(arcs_right, lane))
             both = SUM.join(builder, to_left, write.lane(arcs_left, lane), both)
             at = RULES * lane
             # with l the column: O(C>(i, J)) += O(B(i, l)) C<(J+1, l);
             # O(I>(i, J)) += O(C>(i, l)) C>(J, l);  O(C<(i, J)) += O(C<(i, l)) I<(J, l)
-            r = SUM.join(builder, write.spread(both), write.load(rows, at), r)
-            to_r = SUM.join(builder, write.spread(right), write.load(rows, at + 1), to_r)
-            l = SUM.join(builder, write.spread(left), write.load(rows, at + 2), l)
+            right_sum = SUM.join(builder, write.spread(both), write.load(rows, at), right_sum)
+            to_right_sum = SUM.join(
+                builder, write.spread(right), write.load(rows, at + 1), to_right_sum
+            )
+            left_sum = SUM.join(builder, write.spread(left), write.load(rows, at + 2), left_sum)
             for place, value in enumerate((right, both, left, to_right, to_left)):
                 results[place] = write.with_lane(results[place], value, lane)
         return context.make_tuple(builder, sig.return_type, results)

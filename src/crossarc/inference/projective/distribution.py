@@ -1,29 +1,29 @@
 """Distributions over projective trees.
 
-A deduction system writes the trees of a sentence as a packed forest, and questions are asked of the
-forest (`inference/forest`). log Z, marginals and best trees have kernels of their own (`answers`); the
-forest answers them too, as the kernels' oracle. What a question needs is loaded when it is first
-asked.
+A deduction system writes the trees of a sentence as a packed forest, and questions are asked of
+the forest (`inference/forest`). log Z, marginals and best trees have kernels of their own
+(`kernel_answers`); the forest answers them too, as the kernels' oracle. What a question needs is
+loaded when it is first asked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.inference.answers import Answers
 from crossarc.inference.batch import Scores
 from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
 from crossarc.inference.factors import Given, SiblingFactor
 from crossarc.inference.forest import Forest
-from crossarc.inference.projective.answers import KernelAnswers, best_heads
 from crossarc.inference.projective.charts import first_order_forest, read_tree, sibling_forest
+from crossarc.inference.projective.kernel_answers import KernelAnswers, best_heads
 from crossarc.inference.sums import exact_sum
-from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
 
 __all__ = ["ProjectiveTrees"]
@@ -32,7 +32,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 PartName = Literal["arc", "sibling"]
-T = TypeVar("T")
 
 
 class ProjectiveTrees(TreeDistribution):
@@ -57,9 +56,6 @@ class ProjectiveTrees(TreeDistribution):
         ScoreError: a wrong shape, NaN, or plus infinity; a factor that is not finite.
     """
 
-    #: Whether the forest answers what kernels could: for tests of the kernels.
-    _by_forest = False
-
     def __init__(
         self,
         scores: Scores,
@@ -74,7 +70,7 @@ class ProjectiveTrees(TreeDistribution):
         if sibling is not None:
             self._sibling = SiblingFactor(sibling, self._batch, self._is_single)
         self._kernels = KernelAnswers(self._batch, self._sibling, self._is_single, threads)
-        self._answers: dict[Any, list[Any]] = {}
+        self._answers = Answers((self._batch.sizes**3 + 1000).tolist(), threads)
         self._last: tuple[int, Forest] | None = None
 
     def marginals(self, part: PartName = "arc") -> Any:
@@ -104,7 +100,7 @@ class ProjectiveTrees(TreeDistribution):
             max_marginals(forest, table)
             return self._shaped(index, part, table) if forest.items else None
 
-        tables = self._asked(("max", part), highest)
+        tables = self._answers.once(("max", part), highest)
         return self._each(lambda index: self._feasible(index, tables[index]))
 
     def sample(self, k: int, *, seed: int | None = None, replace: bool = True) -> Any:
@@ -119,7 +115,9 @@ class ProjectiveTrees(TreeDistribution):
         if k < 1:
             raise ValueError(f"k must be at least 1: got {k}")
         source = np.random.SeedSequence(seed)
-        drawn = [self._drawn(index, k, source, replace) for index in range(len(self._batch))]
+        for index in range(len(self._batch)):
+            self._feasible_total(index)
+        drawn = self._answers.all(lambda index: self._drawn(index, k, source, replace))
         return drawn if self._batch.is_batch else drawn[0]
 
     def _drawn(
@@ -128,17 +126,11 @@ class ProjectiveTrees(TreeDistribution):
         from crossarc.inference.forest.distinct import sample_distinct
         from crossarc.inference.forest.sampling import sample
 
-        self._feasible_total(index)
         own = np.random.SeedSequence(source.entropy, spawn_key=(index,))
         chance = np.random.Generator(np.random.PCG64(own))
-        forest = self._forest(index)
+        forest, shape = self._forest(index), self._batch.scores(index).shape
         found = sample(forest, k, chance) if replace else sample_distinct(forest, chance)
-        trees = []
-        for parts in islice(found, k):
-            tree = Tree._trusted(*read_tree(parts, self._batch.scores(index).shape))
-            tree.score = exact_sum(forest.score[parts].tolist())
-            trees.append(tree)
-        return trees
+        return [read_tree(forest, parts, shape) for parts in islice(found, k)]
 
     # The forest of a sentence, and what is asked of it.
 
@@ -164,37 +156,13 @@ class ProjectiveTrees(TreeDistribution):
             self._last = last = index, forest
         return last[1]
 
-    def _asked(self, question: Any, answer: Callable[[int], T]) -> list[T]:
-        """The answers for all sentences, found over threads and kept."""
-        if question not in self._answers:
-            answers: list[Any] = [None] * len(self._batch)
-
-            def some(begin: int, end: int) -> None:
-                for index in range(begin, end):
-                    answers[index] = answer(index)
-
-            over_ranges(some, (self._batch.sizes**3 + 1000).tolist(), self._threads)
-            self._answers[question] = answers
-        return self._answers[question]
-
     # Sums.
 
     def _log_total(self, index: int) -> tuple[float, float]:
-        if not self._by_forest:
-            high, low = self._kernels.totals[:, index].tolist()
-            return self._small_enough(index, (high, low))
-
-        def total(at: int) -> tuple[float, float]:
-            from crossarc.inference.forest.inside import log_total
-
-            return self._small_enough(at, log_total(self._forest(at)))
-
-        return self._asked("total", total)[index]
-
-    def _small_enough(self, index: int, total: tuple[float, float]) -> tuple[float, float]:
-        if math.isnan(total[0]):
+        high, low = self._kernels.totals[:, index].tolist()
+        if math.isnan(high):
             self._refuse_large(index)
-        return total
+        return high, low
 
     def _marginals(self, index: int, logs: bool) -> Floats:
         return self._part_marginals(index, "arc", logs)
@@ -204,31 +172,10 @@ class ProjectiveTrees(TreeDistribution):
         return self._feasible(index, table if self._sum_total(index) > -math.inf else None)
 
     def _part_marginals(self, index: int, part: PartName, logs: bool) -> Floats:
-        if not self._by_forest:
-            return self._kernel_marginals(index, part, logs)
-
-        def chances(at: int) -> tuple[Floats, tuple[float, float]]:
-            from crossarc.inference.forest.inside import marginals
-
-            forest = self._forest(at)
-            table = np.empty(len(forest.score))
-            total = self._small_enough(at, marginals(forest, logs, table))
-            return self._shaped(at, part, table), total
-
-        tables = self._asked((part, logs), chances)
-        self._answers.setdefault("total", [total for _, total in tables])
-        return tables[index][0]
-
-    def _kernel_marginals(self, index: int, part: PartName, logs: bool) -> Floats:
         if part == "arc":
             table = self._kernels.arc_marginals(index, logs)
         else:
-            assert self._sibling is not None
             table = self._kernels.part_marginals(index, logs)
-            places = self._sibling.places[index]
-            if places is not None:
-                none = -np.inf if logs else 0.0
-                table = np.where(places >= 0, table.reshape(-1)[places], none)
         self._log_total(index)
         table.flags.writeable = False
         return table
@@ -255,7 +202,7 @@ class ProjectiveTrees(TreeDistribution):
             return float(entropy(self._forest(at)))
 
         self._feasible_total(index)
-        return self._asked("entropy", surprise)[index]
+        return self._answers.once("entropy", surprise)[index]
 
     def _divergence(self, index: int, other: Self) -> float:
         """KL(p || q), on the derivations of p.
@@ -297,21 +244,12 @@ class ProjectiveTrees(TreeDistribution):
     # Best trees.
 
     def _best(self, index: int) -> Tree | None:
-        if not self._by_forest:
-            heads = self._kernels.heads(index)
-            return self._finished(index, heads, self._batch.scores(index))
+        return self._finished(index, self._kernels.heads(index), self._batch.scores(index))
 
-        def best(at: int) -> Tree | None:
-            from crossarc.inference.forest.viterbi import best_parts
-
-            forest = self._forest(at)
-            return self._tree(at, forest, best_parts(forest)) if forest.items else None
-
-        return self._asked("best", best)[index]
-
-    def _tree(self, index: int, forest: Forest, parts: Shorts) -> Tree:
-        heads, labels = read_tree(parts, self._batch.scores(index).shape)
-        return proven_tree(heads, labels, exact_sum(forest.score[parts].tolist()))
+    def _proven(self, index: int, forest: Forest, parts: Shorts) -> Tree:
+        """The tree of a derivation that is the best of those left."""
+        tree = read_tree(forest, parts, self._batch.scores(index).shape)
+        return proven_tree(tree, tree.score)
 
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
         from crossarc.inference.spanning.argmax import best_labels
@@ -335,7 +273,7 @@ class ProjectiveTrees(TreeDistribution):
         heads.flags.writeable = False
         tree = Tree._trusted(heads, labels)
         arcs = self._arcs_of(index, tree, self._batch.scores(index)).tolist()
-        return proven_tree(heads, labels, exact_sum(arcs + self._factor_scores(index, tree)))
+        return proven_tree(tree, exact_sum(arcs + self._factor_scores(index, tree)))
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
         from crossarc.inference.forest.kbest import ranked, ranked_within
@@ -343,7 +281,7 @@ class ProjectiveTrees(TreeDistribution):
         forest = self._forest(index)
         found = ranked(forest) if margin == math.inf else ranked_within(forest, margin)
         for parts in found:
-            yield self._tree(index, forest, parts)
+            yield self._proven(index, forest, parts)
 
     # Factors beyond arcs.
 

@@ -4,9 +4,9 @@ The inside pass of `eisner_inside` with max for sum and + for times. It keeps no
 about 2 n of the n^2 items are in the best tree, and for those the best way to make them is looked
 up again, from the same numbers.
 
-*Rounding.* Every number compared is a float64 sum of the scores of an actual partial tree, so a choice
-errs only between partial trees that such sums cannot tell apart. Where sums might overflow, all scores
-are first multiplied by a power of two.
+*Rounding.* Every number compared is a float64 sum of the scores of an actual partial tree, so a
+choice errs only between partial trees that such sums cannot tell apart. Where sums might overflow,
+all scores are first multiplied by a power of two.
 
 *Ties.* The smallest split wins at each choice, so the result is the same on every machine.
 """

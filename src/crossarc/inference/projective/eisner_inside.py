@@ -7,8 +7,8 @@ Items as in Eisner (1996); arrows point away from the head, B stands before an a
     C>(i, j) = sum over i < k <= j of  I>(i, k) C>(k, j)
     C<(i, j) = sum over i <= k < j of  C<(i, k) I<(k, j)
 
-with C>(i, i) = C<(i, i) = 1 and Z = C>(0, n). With a single root, C>(0, k) is left out for 0 < k < n.
-n^3 / 2 multiplications. For best trees read max for sum and + for times.
+with C>(i, i) = C<(i, i) = 1 and Z = C>(0, n). With a single root, C>(0, k) is left out for 0 < k <
+n. n^3 / 2 multiplications. For best trees read max for sum and + for times.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from crossarc.inference.lanes import (
     choose,
     larger,
     load_entries,
-    smaller,
     repeat,
+    smaller,
     store_entries,
 )
 from crossarc.inference.projective.columns import inside_columns
@@ -104,7 +104,7 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
         factors = (row, row + plane, row + 2 * plane)
         # k = i: C>(i, i) C<(i+1, J)
         sums = (load_entries(space, LANES * own), none, none)
-        b, r, l = gather(sums, space, factors, 1, panel, i + 1, low)
+        both_sum, right_sum, left_sum = gather(sums, space, factors, 1, panel, i + 1, low)
         arcs = arc_place(width, i, low) // LANES
         arcs_right, arcs_left = (
             load_entries(space, LANES * arcs),
@@ -118,9 +118,9 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
             panel + RULES * low,
             arcs_right,
             arcs_left,
-            b,
-            r,
-            l,
+            both_sum,
+            right_sum,
+            left_sum,
             turn,
             turn_above if i > 0 else SPARE,
         )

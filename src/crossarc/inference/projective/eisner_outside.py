@@ -2,8 +2,8 @@
 
 The outside item O(X) is the derivative of Z by the item X; mu[i, j] = I>(i, j) O(I>(i, j)) / Z:
 
-    O(C>(i, j)) = sum over h < i of I>(h, i) O(C>(h, j))    + sum over l > j of O(B(i, l)) C<(j+1, l)
-    O(C<(i, j)) = sum over h < i of C>(h, i-1) O(B(h, j))   + sum over l > j of O(C<(i, l)) I<(j, l)
+    O(C>(i, j)) = sum over h < i of I>(h, i) O(C>(h, j))  + sum over l > j of O(B(i, l)) C<(j+1, l)
+    O(C<(i, j)) = sum over h < i of C>(h, i-1) O(B(h, j)) + sum over l > j of O(C<(i, l)) I<(j, l)
     O(I>(i, j)) = sum over l >= j of O(C>(i, l)) C>(j, l)
     O(I<(i, j)) = sum over h <= i of C<(h, i) O(C<(h, j))
     O(B(i, j))  = w[i, j] O(I>(i, j)) + w[j, i] O(I<(i, j))
@@ -60,11 +60,15 @@ def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> No
     row = part(width, OUTER_FACTORS) + i * width
     zero = repeat(0.0)
     factors = (inner + plane + i, inner + i - 1, inner + 2 * plane + i)
-    r, l, to_l = _gather((zero, zero, zero), space, factors, width, outer, 0, i)
+    right_sum, left_sum, to_left_sum = _gather(
+        (zero, zero, zero), space, factors, width, outer, 0, i
+    )
     factors = (row, row + plane, row + 2 * plane)
-    r, to_r, l = _gather((r, zero, l), space, factors, 1, turned, low + LANES, nodes)
+    right_sum, to_right_sum, left_sum = _gather(
+        (right_sum, zero, left_sum), space, factors, 1, turned, low + LANES, nodes
+    )
     if i == 0 and nodes <= low + LANES:
-        r = r + load_entries(space, LANES * _GOAL)
+        right_sum = right_sum + load_entries(space, LANES * _GOAL)
     step = plane // LANES
     arcs = arc_place(width, i, low) // LANES
     at = (inner + i * width + low) // LANES
@@ -81,10 +85,10 @@ def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> No
         inner_to_right,
         load_entries(space, LANES * (at + 2 * step)),
         inner_to_left,
-        r,
-        to_r,
-        l,
-        to_l,
+        right_sum,
+        to_right_sum,
+        left_sum,
+        to_left_sum,
     )
     own = outer + RULES * i
     store_entries(space, LANES * own, right)

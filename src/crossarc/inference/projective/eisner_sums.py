@@ -1,9 +1,9 @@
 """log Z and marginals of all projective trees: one sentence after another of a batch.
 
-Eisner's algorithm (1996) as inside and outside pass (Koo et al. 2007, section 2.2), O(n^3), in float64
-after taking a potential from the scores into each word: first their maximum; if items then lie too
-far apart for float64, the score in the best tree. Otherwise in numbers with a wide exponent.
-docs/numerics.md proves the rule.
+Eisner's algorithm (1996) as inside and outside pass (Koo et al. 2007, section 2.2), O(n^3), in
+float64 after taking a potential from the scores into each word: first their maximum; if items then
+lie too far apart for float64, the score in the best tree. Otherwise in numbers with a wide
+exponent. docs/numerics.md proves the rule.
 """
 
 from __future__ import annotations

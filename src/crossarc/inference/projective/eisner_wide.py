@@ -1,8 +1,8 @@
 """Inside and outside sums of Eisner's algorithm in numbers with a wide exponent.
 
-The recurrences of `eisner_inside` and `eisner_outside`, row by row: as soon as an item is complete, it
-is multiplied into the rest of its row. Nothing over- or underflows, whatever the scores. A chart is a
-square of mantissas and one of exponents; a number by itself is a pair.
+The recurrences of `eisner_inside` and `eisner_outside`, row by row: as soon as an item is
+complete, it is multiplied into the rest of its row. Nothing over- or underflows, whatever the
+scores. A chart is a square of mantissas and one of exponents; a number by itself is a pair.
 """
 
 from __future__ import annotations
@@ -103,11 +103,10 @@ def _inside_row(x: Floats, e: Ints, w: Floats, v: Ints, i: int, single: bool) ->
         _set(x, e, _LEFT, i, j, left)
         # C<(i, l) += C<(i, j) I<(j, l)
         _add_rows(x, e, _LEFT, i, x, e, _TO_LEFT, j, j + 1, nodes, 0, left)
-        if is_lone:
+        if is_lone and j < last:
             # C>(0, l) exists for l = n only, B(0, l) is C<(1, l).
-            if j < last:
-                _add_rows(x, e, _RIGHT, i, x, e, _RIGHT, j, last, nodes, 0, to_right)
-                continue
+            _add_rows(x, e, _RIGHT, i, x, e, _RIGHT, j, last, nodes, 0, to_right)
+            continue
         right = plus(_get(x, e, _RIGHT, i, j), to_right)
         _set(x, e, _RIGHT, i, j, right)
         if j < last:

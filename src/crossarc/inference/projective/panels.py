@@ -1,7 +1,7 @@
 """Charts in panels: how the items of a sentence lie in memory, so that every sum runs in registers.
 
-All rules of Eisner's algorithm join an item (i, k) with an item (k, j) or (k + 1, j) and sum over k.
-For a row i and eight neighbouring columns J at once that is
+All rules of Eisner's algorithm join an item (i, k) with an item (k, j) or (k + 1, j) and sum over
+k. For a row i and eight neighbouring columns J at once that is
 
     sums[J] += factor(i, k) * items(k, J)        for all k
 
@@ -14,9 +14,9 @@ with k among the eight columns themselves depend on each other: `columns` adds t
 The outside pass has the same shape, with outside items as factors or in panels and inside items
 turned (rows and columns exchanged). So one loop, `gather`, does nearly all cubic work.
 
-All charts of a sentence are in one flat array, `space`: an array is passed in a few registers, while
-a tuple of arrays costs more than a short sum. Entries that belong to no item are never cleared, so
-`space` must hold finite numbers when a sentence begins.
+All charts of a sentence are in one flat array, `space`: an array is passed in a few registers,
+while a tuple of arrays costs more than a short sum. Entries that belong to no item are never
+cleared, so `space` must hold finite numbers when a sentence begins.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The two arithmetics of charts, as instructions: sums of products, and best sums.
 
-Inside passes are written once for both. A `Semiring` writes the LLVM instructions of its operations on
-numbers and on `Lanes`; the values here are LLVM's, not Python's.
+Inside passes are written once for both. A `Semiring` writes the LLVM instructions of its
+operations on numbers and on `Lanes`; the values here are LLVM's, not Python's.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from crossarc.inference.projective.sibling_charts import (
     TO_RIGHT,
     cells,
     left_place,
-    right_place,
     part_place,
+    right_place,
 )
 from crossarc.inference.projective.sibling_inside import sibling_inside
 from crossarc.inference.projective.sibling_weights import part_range
@@ -81,7 +81,7 @@ def _split(x: Floats, w: Floats, nodes: int, kind: int, i: int, j: int, root_onc
         at = left_place(nodes, i, j)
         best = entry(w, at) + entry(x, RIGHT * square + row + j - 1)
         place = j
-    first = i if kind == _LEFT or kind == _BESIDE else i + 1
+    first = i if kind in (_LEFT, _BESIDE) else i + 1
     last = j + 1 if kind == _RIGHT else j
     if kind == _TO_RIGHT and root_once:
         last = first

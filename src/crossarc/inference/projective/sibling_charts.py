@@ -1,9 +1,9 @@
 """Charts of the sibling model: where its items and weights lie.
 
-Items are those of `sibling`: C>, C<, I>, I<, and S in place of B. Every sum over k reads an item (i, k)
-and an item (k, j), so a square of items stands row by row, a turned one column by column, and k runs
-along both. The weights of parts stand cell by cell: for i < j, first those of the part without a
-sibling and then those with k as the sibling, i < k < j,
+Items are those of `sibling`: C>, C<, I>, I<, and S in place of B. Every sum over k reads an item
+(i, k) and an item (k, j), so a square of items stands row by row, a turned one column by column,
+and k runs along both. The weights of parts stand cell by cell: for i < j, first those of the part
+without a sibling and then those with k as the sibling, i < k < j,
 
     w(i, i, j), w(i, i+1, j), ..., w(i, j-1, j)        and        w(j, j, i), w(j, i+1, i), ...
 

@@ -1,7 +1,7 @@
 """The inside pass of the sibling model, for sums and for best trees.
 
-The algorithm of Nivre's notes on higher-order models, Figure 2, with its slips mended (`sibling` tells
-them), w(h, s, m) the weight of arc and sibling part together:
+The algorithm of Nivre's notes on higher-order models, Figure 2, with its slips mended (`sibling`
+tells them), w(h, s, m) the weight of arc and sibling part together:
 
     S(i, j)  = sum over i <= k < j of  C>(i, k) C<(k+1, j)
     I>(i, j) = w(i, i, j) C<(i+1, j) + sum over i < k < j of  I>(i, k) S(k, j) w(i, k, j)

@@ -1,12 +1,14 @@
 """The outside pass of the sibling model in float64.
 
-The outside item O(X) is the derivative of Z by the item X. Each rule of `sibling_inside` gives to both
-of its items what the other one is worth,
+The outside item O(X) is the derivative of Z by the item X. Each rule of `sibling_inside` gives to
+both of its items what the other one is worth,
 
-    O(I>(i, k)) += O(I>(i, j)) w(i, k, j) S(k, j)        O(S(k, j)) += O(I>(i, j)) w(i, k, j) I>(i, k)
+    O(I>(i, k)) += O(I>(i, j)) w(i, k, j) S(k, j)
+    O(S(k, j)) += O(I>(i, j)) w(i, k, j) I>(i, k)
 
 and so on; mu(i, k, j) = I>(i, k) S(k, j) w(i, k, j) O(I>(i, j)) / Z, and mu[i, j] the sum of these
-over k. 5 n^3 / 3 products. Items are collected by row and by column and added up when they are read.
+over k. 5 n^3 / 3 products. Items are collected by row and by column and added up when they are
+read.
 """
 
 from __future__ import annotations

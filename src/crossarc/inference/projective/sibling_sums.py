@@ -1,8 +1,8 @@
 """log Z, arc and sibling marginals of projective trees under sibling factors, for a batch.
 
-The sibling model of Eisner (1996) and McDonald & Pereira (2006) as inside and outside pass, O(n^3), in
-float64 where that is certain to be enough and in numbers with a wide exponent elsewhere, by the rule
-of `eisner_sums`.
+The sibling model of Eisner (1996) and McDonald & Pereira (2006) as inside and outside pass,
+O(n^3), in float64 where that is certain to be enough and in numbers with a wide exponent
+elsewhere, by the rule of `eisner_sums`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _solve_plain(
     arcs: Floats,
     parts: Floats,
 ) -> tuple[bool, float]:
-    """Whether float64 is certainly enough, and Z relative to the potentials; fills the marginals."""
+    """Whether float64 is certainly enough, and Z over the potentials; fills the marginals."""
     total, least, most = _inside(x, w, nodes, single, forbidden)
     least = min(1.0, least, total if total > 0.0 else 1.0)
     lowest = _LOWEST_PRODUCT if forbidden else _LOWEST

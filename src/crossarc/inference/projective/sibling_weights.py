@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry, put
-from crossarc.inference.extended import LARGEST_SCORE
+from crossarc.inference.extended import LARGEST_SCORE, ZERO, exp_parts_wide, normalised
 from crossarc.inference.lanes import (
     LANES,
     Lanes,
@@ -23,9 +23,17 @@ from crossarc.inference.lanes import (
     times_power_of_two,
 )
 from crossarc.inference.projective.sibling_charts import part_place
+from crossarc.inference.projective.weights import difference
 from crossarc.kernels import subkernel
 
-__all__ = ["best_parts", "fill_parts", "part_range", "sibling_root_shift", "tree_parts"]
+__all__ = [
+    "best_parts",
+    "fill_parts",
+    "part_range",
+    "sibling_root_shift",
+    "tree_parts",
+    "wide_parts",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -252,3 +260,34 @@ def fill_parts(
         lowest, highest = min(lowest, buffer[lane]), max(highest, buffer[LANES + lane])
     floor = _SMALL if forbidden else _LOWEST
     return lowest > floor and highest < _HIGHEST, forbidden
+
+
+@subkernel()
+def wide_parts(
+    w: Floats,
+    v: Ints,
+    scores: Floats,
+    sibling: Floats,
+    nodes: int,
+    masses: Floats,
+    single: bool,
+    potentials: Floats,
+) -> None:
+    """`fill_parts` in numbers with a wide exponent."""
+    for h in range(nodes):
+        for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
+            first, last = part_range(nodes, h, s)
+            possible = s == h or scores[h * nodes + s] > -np.inf
+            for m in range(first, last):
+                if m == h:
+                    continue
+                at = part_place(nodes, h, s, m)
+                arc = scores[h * nodes + m]
+                w[at], v[at] = 0.0, ZERO
+                if possible and arc > -np.inf:
+                    x, tail = difference(arc, -sibling[(h * nodes + s) * nodes + m])
+                    x, more = difference(x, potentials[m])
+                    mantissa, exponent = exp_parts_wide(x, tail + more)
+                    if masses.shape[0] > 0:
+                        mantissa *= masses[h * nodes + m]
+                    w[at], v[at] = normalised(mantissa, exponent)

@@ -1,7 +1,7 @@
 """Inside and outside sums of the sibling model in numbers with a wide exponent.
 
-The recurrences of `sibling_inside` and `sibling_outside` on the same charts, number by number. Nothing
-over- or underflows, whatever the scores.
+The recurrences of `sibling_inside` and `sibling_outside` on the same charts, number by number.
+Nothing over- or underflows, whatever the scores.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import ZERO, exp_parts_wide, normalised
+from crossarc.inference.extended import ZERO
 from crossarc.inference.projective.numbers import Number, marginal, plus, times
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
@@ -24,11 +24,11 @@ from crossarc.inference.projective.sibling_charts import (
     TO_RIGHT,
     cells,
     left_place,
-    right_place,
     part_place,
+    right_place,
 )
-from crossarc.inference.projective.sibling_weights import best_parts, part_range
-from crossarc.inference.projective.weights import assemble, difference
+from crossarc.inference.projective.sibling_weights import best_parts, part_range, wide_parts
+from crossarc.inference.projective.weights import assemble
 from crossarc.inference.spanning.wanted import TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
@@ -54,37 +54,6 @@ def _set(x: Floats, e: Ints, at: int, number: Number) -> None:
 @subkernel()
 def _add(x: Floats, e: Ints, at: int, number: Number) -> None:
     x[at], e[at] = plus((x[at], e[at]), number)
-
-
-@subkernel()
-def _weigh(
-    w: Floats,
-    v: Ints,
-    scores: Floats,
-    sibling: Floats,
-    nodes: int,
-    masses: Floats,
-    single: bool,
-    potentials: Floats,
-) -> None:
-    """The weights of parts, relative to the words' potentials."""
-    for h in range(nodes):
-        for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
-            first, last = part_range(nodes, h, s)
-            possible = s == h or scores[h * nodes + s] > -np.inf
-            for m in range(first, last):
-                if m == h:
-                    continue
-                at = part_place(nodes, h, s, m)
-                arc = scores[h * nodes + m]
-                w[at], v[at] = 0.0, ZERO
-                if possible and arc > -np.inf:
-                    x, tail = difference(arc, -sibling[(h * nodes + s) * nodes + m])
-                    x, more = difference(x, potentials[m])
-                    mantissa, exponent = exp_parts_wide(x, tail + more)
-                    if masses.shape[0] > 0:
-                        mantissa *= masses[h * nodes + m]
-                    w[at], v[at] = normalised(mantissa, exponent)
 
 
 @subkernel()
@@ -335,7 +304,7 @@ def infer_sibling_wide(
         potentials = np.empty(nodes)
         best_parts(own, factor, nodes, single, potentials)
         w, v = np.empty(2 * cells(nodes)), np.empty(2 * cells(nodes), np.int64)
-        _weigh(w, v, own, factor, nodes, masses[whole], single, potentials)
+        wide_parts(w, v, own, factor, nodes, masses[whole], single, potentials)
         total = _solve(w, v, own, nodes, single, wanted, out[whole], out_parts[all_parts])
         totals[0, s], totals[1, s] = -np.inf, 0.0
         if total[0] > 0.0:

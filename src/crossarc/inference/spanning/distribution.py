@@ -128,7 +128,7 @@ class SpanningTrees(TreeDistribution):
         heads, starts, scores = self._best_trees
         own = heads[starts[index] : starts[index + 1]]
         if math.isfinite(scores[index]) and not self._batch.labelled:
-            return proven_tree(own, None, scores[index])
+            return proven_tree(Tree._trusted(own), scores[index])
         return self._finished(index, own, self._batch.scores(index))
 
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
@@ -148,7 +148,8 @@ class SpanningTrees(TreeDistribution):
         if scores.ndim == 3:
             labels = best_labels(scores)[1][heads, np.arange(1, len(heads) + 1)]
             labels.flags.writeable = False
-        return proven_tree(heads, labels, tree_score(self._batch.scores(index), heads, labels))
+        score = tree_score(self._batch.scores(index), heads, labels)
+        return proven_tree(Tree._trusted(heads, labels), score)
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
         from crossarc.inference.spanning.kbest import kbest, within
@@ -160,4 +161,4 @@ class SpanningTrees(TreeDistribution):
             else within(scores, self._is_single, margin)
         )
         for heads, labels, score in trees:
-            yield proven_tree(heads, labels, score)
+            yield proven_tree(Tree._trusted(heads, labels), score)

@@ -1,7 +1,7 @@
 """What kernels answer about the projective trees of a batch: log Z, marginals, best heads.
 
-The rest is asked of packed forests. Kernels are loaded when they are first needed, and each answer is
-found once for the whole batch, over threads.
+The rest is asked of packed forests. Kernels are loaded when they are first needed, and each answer
+is found once for the whole batch, over threads.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class KernelAnswers:
         return out
 
     def part_marginals(self, index: int, logs: bool) -> Floats:
-        """(n + 1, n + 1, n + 1), for each part of the sibling factor."""
+        """In the shape of the sibling factor."""
         if logs not in self._parts:
             empty = -np.inf if logs else 0.0
             widths = (self._batch.sizes + 1).tolist()
@@ -77,7 +77,12 @@ class KernelAnswers:
             out = np.full(self._batch.arcs.shape[0], empty)
             self._sum(LOG_MARGINALS if logs else MARGINALS, out, parts)
             self._arcs[logs], self._parts[logs] = out, parts
-        return self._parts[logs][index]
+        assert self._sibling is not None
+        table, places = self._parts[logs][index], self._sibling.places[index]
+        if places is None:
+            return table
+        none = -np.inf if logs else 0.0
+        return np.where(places >= 0, table.reshape(-1)[places], none)
 
     def heads(self, index: int) -> Ints:
         """Of the best tree; all -1 when there is none."""
