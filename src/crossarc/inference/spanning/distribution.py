@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ScoreError
 from crossarc.inference.distribution import TreeDistribution
 from crossarc.inference.packing import spread_labels
+from crossarc.inference.spanning.grouping import in_groups
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
@@ -57,6 +58,7 @@ class SpanningTrees(TreeDistribution):
 
         batch = self._batch
         sums = np.empty((2, len(batch)))
+        order, groups, costs = in_groups(batch.sizes)
 
         def work(begin: int, end: int) -> None:
             infer(
@@ -64,6 +66,8 @@ class SpanningTrees(TreeDistribution):
                 batch.masses,
                 batch.sizes,
                 batch.offsets,
+                order,
+                groups,
                 self._is_single,
                 wanted,
                 out,
@@ -72,7 +76,7 @@ class SpanningTrees(TreeDistribution):
                 end,
             )
 
-        over_ranges(work, (batch.sizes**3 + 100).tolist(), self._threads)
+        over_ranges(work, costs, self._threads)
         if np.isnan(sums).any():
             index = int(np.isnan(sums[0]).argmax())
             raise ScoreError(
@@ -86,11 +90,11 @@ class SpanningTrees(TreeDistribution):
 
     @cached_property
     def _arc_marginals(self) -> Floats:
-        return self._infer(MARGINALS, np.full(self._batch.arcs.shape[0], 0.0))
+        return self._infer(MARGINALS, np.empty(self._batch.arcs.shape[0]))
 
     @cached_property
     def _arc_log_marginals(self) -> Floats:
-        return self._infer(LOG_MARGINALS, np.full(self._batch.arcs.shape[0], -np.inf))
+        return self._infer(LOG_MARGINALS, np.empty(self._batch.arcs.shape[0]))
 
     def _log_total(self, index: int) -> tuple[float, float]:
         if self._sums is None:

@@ -14,7 +14,17 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import LARGEST_SCORE, exp_parts, power_of_two, times_ln2
+from crossarc.inference.extended import (
+    LARGEST_SCORE,
+    LOWEST_WEIGHT,
+    exp_parts,
+    power_of_two,
+    times_ln2,
+)
+from crossarc.inference.lanes import LANES
+from crossarc.inference.spanning.lockstep.layout import lay_out, padded, workspace
+from crossarc.inference.spanning.lockstep.solve import solve_lockstep
+from crossarc.inference.spanning.lockstep.weights import scatter
 from crossarc.inference.spanning.plain import room_plain, solve_plain, total_plain
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.inference.spanning.wide import solve_wide
@@ -28,7 +38,6 @@ Ints = NDArray[np.int64]
 
 _F1, _F2 = types.float64[::1], types.float64[:, ::1]
 _INT, _BOOL = types.int64, types.boolean
-_LOWEST = -620.0  # 2^-894
 
 
 @subkernel()
@@ -107,7 +116,7 @@ def _weights(
     for m in range(n):
         # The diagonal is absent always.
         forbidden = forbidden or absent[m] > 1.0
-        fits = fits and lowest[m] > _LOWEST
+        fits = fits and lowest[m] > LOWEST_WEIGHT
     return shift, forbidden, fits
 
 
@@ -138,6 +147,7 @@ def _log_marginals(
 ) -> None:
     """log mu = log weight + log lift, from the lift in `out`; no product that could underflow."""
     for h in range(n + 1):
+        out[h, 0] = -np.inf
         for m in range(1, n + 1):
             if scores[h, m] == -np.inf or out[h, m] == 0.0:
                 out[h, m] = -np.inf
@@ -151,20 +161,32 @@ def _log_marginals(
 
 @subkernel()
 def _infer_one(
-    scores: Floats, masses: Floats, single: bool, wanted: int, out: Floats, space: Floats
+    scores: Floats,
+    masses: Floats,
+    single: bool,
+    wanted: int,
+    fits: bool,
+    out: Floats,
+    space: Floats,
 ) -> tuple[float, float]:
+    """log Z of a sentence by itself; in wide numbers, unless it may fit plain ones."""
     n = scores.shape[0] - 1
-    tops, rest = space[: n + 1], space[n + 1 :]
-    square = (n + 1) * (n + 1)
-    weights, rest = rest[:square].reshape(n + 1, n + 1), rest[square:]
+    nothing = -np.inf if wanted == LOG_MARGINALS else 0.0
+    for h in range(out.shape[0]):
+        for m in range(n + 1):
+            out[h, m] = nothing
+    tops = np.empty(n + 1)
     if not _column_tops(scores, n, single, tops):
         return np.nan, np.nan
     for m in range(1, n + 1):
         if tops[m] == -np.inf:
             return -np.inf, 0.0
-    shift, forbidden, fits = _weights(scores, masses, n, single, tops, weights)
-    if shift == -np.inf:
-        return -np.inf, 0.0
+    if fits:
+        square = (n + 1) * (n + 1)
+        weights, rest = space[:square].reshape(n + 1, n + 1), space[square:]
+        shift, forbidden, fits = _weights(scores, masses, n, single, tops, weights)
+        if shift == -np.inf:
+            return -np.inf, 0.0
     if fits:
         if wanted == TOTAL:
             certain, mantissa, exponent = total_plain(weights, n, single, forbidden, rest)
@@ -184,12 +206,82 @@ def _infer_one(
     return _assemble(tops, n, 0.0, mantissa, exponent)
 
 
-@kernel(types.void(READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, _F1, _F2, _INT, _INT))
+@subkernel()
+def _square(flat: Floats, at: int, width: int) -> Floats:
+    """A sentence's part of a flat array; nothing of an empty one."""
+    if flat.shape[0] == 0:
+        return flat.reshape(0, 0)
+    return flat[at : at + width * width].reshape(width, width)
+
+
+@subkernel()
+def _lane(cells: Floats, cell: int, lane: int) -> float:
+    return cells[cell * LANES + lane]
+
+
+@subkernel()
+def _infer_together(
+    scores: Floats,
+    masses: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    members: Ints,
+    single: bool,
+    wanted: int,
+    out: Floats,
+    totals: Floats,
+    cells: Floats,
+) -> None:
+    """Sentences in lockstep, and those that fail by themselves, in wide numbers."""
+    at = lay_out(padded(sizes[members].max()))
+    mantissas, exponents = np.empty(LANES), np.empty(LANES, np.int64)
+    solve_lockstep(
+        cells,
+        at,
+        scores,
+        masses,
+        sizes,
+        offsets,
+        members,
+        single,
+        wanted,
+        mantissas,
+        exponents,
+    )
+    if wanted != TOTAL:
+        scatter(cells, at, sizes, offsets, members, out)
+    for lane in range(members.shape[0]):
+        s = members[lane]
+        n = sizes[s]
+        square = _square(scores, offsets[s], n + 1)
+        mass = _square(masses, offsets[s], n + 1)
+        result = _square(out, offsets[s], n + 1)
+        if _lane(cells, at.status, lane) == 0.0:
+            totals[0, s], totals[1, s] = _infer_one(
+                square, mass, single, wanted, False, result, cells
+            )
+            continue
+        tops = np.empty(n + 1)
+        for m in range(n):
+            tops[m + 1] = _lane(cells, at.tops + m, lane)
+        shift = _lane(cells, at.shift, lane)
+        if wanted == LOG_MARGINALS:
+            _log_marginals(square, mass, n, single, tops, shift, result)
+        totals[0, s], totals[1, s] = _assemble(tops, n, shift, mantissas[lane], exponents[lane])
+
+
+@kernel(
+    types.void(
+        READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, READ_INT, READ_INT, _BOOL, _INT, _F1, _F2, _INT, _INT
+    )
+)
 def infer(
     scores: Floats,
     masses: Floats,
     sizes: Ints,
     offsets: Ints,
+    order: Ints,
+    groups: Ints,
     single: bool,
     wanted: int,
     out: Floats,
@@ -197,28 +289,43 @@ def infer(
     begin: int,
     end: int,
 ) -> None:
-    """Sentences begin..end-1 of a batch that lies flat in memory.
+    """Groups begin..end-1 of the sentences of a batch that lies flat in memory.
 
     Args:
         scores: (n + 1)^2 a sentence, -inf where an arc is forbidden, on the diagonal and in
             column 0.
         masses: for labelled arcs, whose score is that of their best label: the weights of all
             labels over that of the best; empty when there are no labels.
+        order, groups: group g has the sentences order[groups[g]:groups[g + 1]], up to LANES.
         wanted: TOTAL, MARGINALS or LOG_MARGINALS.
         out: marginals or their logarithms.
         totals: (2, sentences): log Z as the sum of two floats; NaN where scores are too large.
     """
-    no_masses, no_result = masses[:0].reshape(0, 0), out[:0].reshape(0, 0)
-    # One workspace for all sentences: threads that allocate large arrays wait for each other.
-    longest = sizes[begin:end].max() if begin < end else 0
+    # One workspace for all groups: threads that allocate large arrays wait for each other.
+    widest, longest = 0, 0
+    for g in range(begin, end):
+        largest = sizes[order[groups[g] : groups[g + 1]]].max()
+        if groups[g + 1] - groups[g] == 1:
+            longest = max(longest, largest)
+        else:
+            widest = max(widest, padded(largest))
     space = np.zeros(room_plain(longest) + (longest + 2) * (longest + 1))
-    for s in range(begin, end):
-        n, at = sizes[s], offsets[s]
-        width = n + 1
-        square = scores[at : at + width * width].reshape(width, width)
-        mass, result = no_masses, no_result
-        if masses.shape[0] > 0:
-            mass = masses[at : at + width * width].reshape(width, width)
-        if wanted != TOTAL:
-            result = out[at : at + width * width].reshape(width, width)
-        totals[0, s], totals[1, s] = _infer_one(square, mass, single, wanted, result, space)
+    cells = workspace(widest)
+    for g in range(begin, end):
+        members = order[groups[g] : groups[g + 1]]
+        if members.shape[0] > 1:
+            _infer_together(
+                scores, masses, sizes, offsets, members, single, wanted, out, totals, cells
+            )
+            continue
+        s = members[0]
+        width = sizes[s] + 1
+        totals[0, s], totals[1, s] = _infer_one(
+            _square(scores, offsets[s], width),
+            _square(masses, offsets[s], width),
+            single,
+            wanted,
+            True,
+            _square(out, offsets[s], width),
+            space,
+        )

@@ -39,12 +39,12 @@ from crossarc.inference.spanning.elimination import (
 from crossarc.inference.spanning.schedule import BACK, BASE, schedule
 from crossarc.kernels import subkernel
 
-__all__ = ["room_plain", "solve_plain", "total_plain"]
+__all__ = ["LARGEST", "SMALLEST_PRODUCT", "room_plain", "solve_plain", "total_plain"]
 
 Floats = NDArray[np.float64]
 
-_SMALLEST_PRODUCT = 2.0**-960
-_LARGEST = 2.0**900
+SMALLEST_PRODUCT = 2.0**-960
+LARGEST = 2.0**900
 
 
 @subkernel()
@@ -128,12 +128,11 @@ def _walk(
         roots[m] = weights[0, m + 1]
         for h in range(n):
             blocks[m * n + h] = weights[h + 1, m + 1]
-    steps = schedule(n, 3)
+    steps = schedule(n, 3, False)
     smallest, least_reach = np.inf, np.inf
     for step in range(steps.shape[0]):
-        kind, low, high, upper, at, root_at = steps[step]
-        size = high - low
-        half = size // 2
+        kind, low, middle, high, upper, at, root_at = steps[step]
+        size, half = high - low, middle - low
         count = half if upper else size - half
         if kind == BACK:
             for place in range(count):
@@ -177,9 +176,9 @@ def _walk(
 def _product(pivots: Floats, forbidden: bool, smallest: float) -> tuple[bool, float, int]:
     """Z as mantissa and exponent, and whether it is certain that nothing was lost."""
     mantissa, exponent = 1.0, 0
-    certain = smallest > 0.0 and not (forbidden and smallest < _SMALLEST_PRODUCT)
+    certain = smallest > 0.0 and not (forbidden and smallest < SMALLEST_PRODUCT)
     for k in range(pivots.shape[0]):
-        certain = certain and 0.0 < pivots[k] <= _LARGEST
+        certain = certain and 0.0 < pivots[k] <= LARGEST
         mantissa, exponent = normalised(mantissa * pivots[k], exponent)
     return certain, mantissa, exponent
 
@@ -230,11 +229,11 @@ def solve_plain(
         for m in range(n):
             totals[m] += weights[h + 1, m + 1] * reach[h, m]
     for m in range(n):
-        certain = certain and _SMALLEST_PRODUCT <= totals[m] <= _LARGEST
+        certain = certain and SMALLEST_PRODUCT <= totals[m] <= LARGEST
         lift[0, m + 1] = totals[m] = 1.0 / totals[m]
     for h in range(n):
         for m in range(n):
-            certain = certain and reach[h, m] <= _LARGEST
+            certain = certain and reach[h, m] <= LARGEST
             usable = weights[h + 1, m + 1] > 0.0
             lift[h + 1, m + 1] = reach[h, m] * totals[m] if usable else 0.0
     return certain, mantissa, exponent
