@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Lanes, choose, fused, load, smaller, spread, store
-from crossarc.inference.spanning.lockstep.elimination import keep_pivot, require_positive
+from crossarc.inference.lanes import choose, fused, load, smaller, spread, store
+from crossarc.inference.spanning.lockstep.elimination import keep_pivot, leaving, require_positive
 from crossarc.inference.spanning.lockstep.layout import FOUR, Layout
 from crossarc.kernels import subkernel
 
@@ -18,23 +18,17 @@ _ROW = FOUR + 1
 
 
 @subkernel()
-def _leaving(cells: Floats, at: Layout, node: int, root: Lanes, single: bool) -> Lanes:
-    """What counts in d_k besides other nodes: the root's weight, or, of padding, its ghost."""
-    return load(cells, at.ghosts + node) if single else root
-
-
-@subkernel()
 def _eliminate_one(
-    cells: Floats, at: Layout, block: int, low: int, k: int, a: int, b: int, single: bool
+    cells: Floats, at: Layout, block: int, low: int, k: int, a: int, b: int, kept: int, single: bool
 ) -> None:
     """Eliminate node k of a block of four when a..b-1 are left; the block is changed."""
     row = block + k * _ROW
-    d = _leaving(cells, at, low + k, load(cells, row + FOUR), single)
+    root, d = leaving(cells, at, low + k, row + FOUR, kept, single)
     for h in range(a, b):
         d = d + load(cells, row + h)
     inverse = keep_pivot(cells, at, low + k, d)
     shares = at.shares + (low + k) * (at.width + 1)
-    root_share = load(cells, row + FOUR) * inverse
+    root_share = root * inverse
     store(cells, shares + at.width, root_share)
     for h in range(a, b):
         store(cells, shares + low + h, load(cells, row + h) * inverse)
@@ -53,14 +47,13 @@ def _reach_each_other(
     cells: Floats, at: Layout, block: int, low: int, i: int, j: int, single: bool
 ) -> None:
     """E[i, j], when only i, j and the root are left; and d_i, as a pivot."""
-    root = load(cells, block + i * _ROW + FOUR)
-    d = _leaving(cells, at, low + i, root, single) + load(cells, block + i * _ROW + j)
+    row = block + i * _ROW
+    root, d = leaving(cells, at, low + i, row + FOUR, low + j, single)
+    d = d + load(cells, row + j)
     store(cells, at.pivots + low + i, d)
-    # Padding is never reached: its column of E, which nothing uses, is kept near 1.
-    ghost = load(cells, at.ghosts + low + j)
-    require_positive(cells, at, d + ghost)
+    require_positive(cells, at, d)
     reach = at.reach + (low + i) * at.width + low
-    store(cells, reach + j, (root + ghost) / (d + ghost))
+    store(cells, reach + j, root / d)
     store(cells, reach + i, spread(0.0))
 
 
@@ -76,7 +69,7 @@ def solve_base(
     for place in range(2):
         k = place if upper else FOUR - 1 - place
         a, b = (k + 1, FOUR) if upper else (0, k)
-        _eliminate_one(cells, at, scratch, low, k, a, b, single)
+        _eliminate_one(cells, at, scratch, low, k, a, b, low + i, single)
     _reach_each_other(cells, at, scratch, low, i, i + 1, single)
     _reach_each_other(cells, at, scratch, low, i + 1, i, single)
     # E[k, m] = s[k, 0] + sum over x of s[k, x] E[x, m]

@@ -16,7 +16,7 @@ from crossarc.inference.spanning.lockstep.layout import FOUR, Layout
 from crossarc.inference.spanning.lockstep.products import add_product
 from crossarc.kernels import subkernel
 
-__all__ = ["eliminate", "keep_pivot", "require_positive"]
+__all__ = ["eliminate", "keep_pivot", "leaving", "require_positive"]
 
 Floats = NDArray[np.float64]
 
@@ -29,20 +29,35 @@ def require_positive(cells: Floats, at: Layout, d: Lanes) -> None:
 
 
 @subkernel()
+def leaving(
+    cells: Floats, at: Layout, node: int, root: int, kept: int, single: bool
+) -> tuple[Lanes, Lanes]:
+    """The root's weight, from cell `root`, and what counts in d_k besides other nodes.
+
+    If the first node that is kept is padding, all of them are, and there may be nowhere to go
+    but to the root. What comes out is not used; the root's weight grows by 1, to have numbers.
+    """
+    ghost = load(cells, at.ghosts + kept)
+    weight = load(cells, root) + ghost
+    return weight, load(cells, at.ghosts + node) + (ghost if single else weight)
+
+
+@subkernel()
 def _outside_sums(
-    cells: Floats, at: Layout, first: int, step: int, a: int, b: int, single: bool
+    cells: Floats, at: Layout, first: int, step: int, a: int, b: int, kept: int, single: bool
 ) -> tuple[Lanes, Lanes, Lanes, Lanes]:
     """Where four nodes' walks go outside of the four: to a..b-1 and the root; padding, away."""
-    stride = at.width + 1
+    stride, width = at.width + 1, at.width
     row0 = at.shares + first * stride
     row1, row2, row3 = row0 + step * stride, row0 + 2 * step * stride, row0 + 3 * step * stride
-    if single:
-        ghost = at.ghosts + first
-        x0, x1 = load(cells, ghost), load(cells, ghost + step)
-        x2, x3 = load(cells, ghost + 2 * step), load(cells, ghost + 3 * step)
-    else:
-        x0, x1 = load(cells, row0 + at.width), load(cells, row1 + at.width)
-        x2, x3 = load(cells, row2 + at.width), load(cells, row3 + at.width)
+    root0, x0 = leaving(cells, at, first, row0 + width, kept, single)
+    root1, x1 = leaving(cells, at, first + step, row1 + width, kept, single)
+    root2, x2 = leaving(cells, at, first + 2 * step, row2 + width, kept, single)
+    root3, x3 = leaving(cells, at, first + 3 * step, row3 + width, kept, single)
+    store(cells, row0 + width, root0)
+    store(cells, row1 + width, root1)
+    store(cells, row2 + width, root2)
+    store(cells, row3 + width, root3)
     for h in range(a, b):
         x0, x1 = x0 + load(cells, row0 + h), x1 + load(cells, row1 + h)
         x2, x3 = x2 + load(cells, row2 + h), x3 + load(cells, row3 + h)
@@ -51,14 +66,14 @@ def _outside_sums(
 
 @subkernel()
 def _pivots_of_four(
-    cells: Floats, at: Layout, first: int, step: int, a: int, b: int, single: bool
+    cells: Floats, at: Layout, first: int, step: int, a: int, b: int, kept: int, single: bool
 ) -> None:
     """Eliminate nodes first, first + step, ... from each other; all others are one column."""
     n0, n1, n2, n3 = first, first + step, first + 2 * step, first + 3 * step
     stride = at.width + 1
     row0, row1 = at.shares + n0 * stride, at.shares + n1 * stride
     row2, row3 = at.shares + n2 * stride, at.shares + n3 * stride
-    x0, x1, x2, x3 = _outside_sums(cells, at, first, step, a, b, single)
+    x0, x1, x2, x3 = _outside_sums(cells, at, first, step, a, b, kept, single)
 
     w01, w02, w03 = load(cells, row0 + n1), load(cells, row0 + n2), load(cells, row0 + n3)
     inverse = keep_pivot(cells, at, n0, w01 + w02 + w03 + x0)
@@ -187,7 +202,7 @@ def eliminate(
             cells, b - a, FOUR, place, step, at.factors + a * width + gone, width, right + four, stride,
             block + (a - low) * row + four - low, row, 1, at.factors + a * width + four, width,
         )
-        _pivots_of_four(cells, at, first, step, a, b, single)
+        _pivots_of_four(cells, at, first, step, a, b, kept if upper else low, single)
         _finish_rows(cells, at, first, step, a, b)
         _finish_columns(cells, at, first, step, a, b)
     a, b = (kept, high) if upper else (low, kept)

@@ -72,10 +72,6 @@ def _prepare(
         for cell in range(at.width * (at.width + 1)):
             weight = load(cells, at.blocks + cell) * load(cells, at.shares + cell)
             store(cells, at.blocks + cell, weight)
-    if not single:
-        for m in range(at.width):
-            root = at.blocks + m * (at.width + 1) + at.width
-            store(cells, root, load(cells, root) + load(cells, at.ghosts + m))
     return forbidden
 
 
