@@ -21,16 +21,20 @@ from numpy.typing import NDArray
 
 __all__ = [
     "LANES",
+    "Eight",
     "Lanes",
     "choose",
     "fused",
     "larger",
     "load",
+    "load_entries",
     "round_down",
     "smaller",
     "spread",
     "store",
+    "store_entries",
     "times_power_of_two",
+    "transpose",
 ]
 
 Floats = NDArray[np.float64]
@@ -53,12 +57,16 @@ class Lanes:
     __sub__ = __mul__ = __truediv__ = __add__
 
 
+Eight = tuple[Lanes, Lanes, Lanes, Lanes, Lanes, Lanes, Lanes, Lanes]
+
+
 class _LanesType(types.Type):  # type: ignore[misc]  # numba has no type information
     def __init__(self) -> None:
         super().__init__(name="Lanes")
 
 
 _LANES = _LanesType()
+_EIGHT = types.UniTuple(_LANES, LANES)
 
 
 class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
@@ -121,6 +129,43 @@ def _store(typing: Any, array: Any, place: Any, value: Any) -> Any:
     return signature(types.void, array, types.int64, _LANES), emit
 
 
+def _load_entries(typing: Any, array: Any, entry: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        data = context.make_array(sig.args[0])(context, builder, value=values[0]).data
+        first = builder.bitcast(builder.gep(data, [values[1]]), _VECTOR.as_pointer())
+        return builder.load(first, align=8)
+
+    return signature(_LANES, array, types.int64), emit
+
+
+def _store_entries(typing: Any, array: Any, entry: Any, value: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        data = context.make_array(sig.args[0])(context, builder, value=values[0]).data
+        first = builder.bitcast(builder.gep(data, [values[1]]), _VECTOR.as_pointer())
+        builder.store(values[2], first, align=8)
+        return context.get_dummy_value()
+
+    return signature(types.void, array, types.int64, _LANES), emit
+
+
+def _transpose(typing: Any, rows: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        rows = cgutils.unpack_tuple(builder, values[0], LANES)
+        # Blocks of 1, 2 and 4 off the diagonal change places.
+        for size in (1, 2, 4):
+            for i in range(LANES):
+                if not i & size:
+                    x, y = rows[i], rows[i + size]
+                    places = range(LANES)
+                    upper = [p + LANES - size if p & size else p for p in places]
+                    lower = [p + LANES if p & size else p + size for p in places]
+                    rows[i] = builder.shuffle_vector(x, y, ir.Constant(_PLACES, upper))
+                    rows[i + size] = builder.shuffle_vector(x, y, ir.Constant(_PLACES, lower))
+        return context.make_tuple(builder, sig.return_type, rows)
+
+    return signature(_EIGHT, _EIGHT), emit
+
+
 def _spread(typing: Any, value: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         nothing = ir.Constant(_VECTOR, ir.Undefined)
@@ -177,6 +222,11 @@ def _larger(typing: Any, x: Any, y: Any) -> Any:
 #: A cell of an array; no check of bounds.
 load: Callable[[Floats, int], Lanes] = intrinsic(_load)
 store: Callable[[Floats, int, Lanes], None] = intrinsic(_store)
+#: Eight entries from anywhere in an array.
+load_entries: Callable[[Floats, int], Lanes] = intrinsic(_load_entries)
+store_entries: Callable[[Floats, int, Lanes], None] = intrinsic(_store_entries)
+#: Eight times eight numbers, rows to columns.
+transpose: Callable[[Eight], Eight] = intrinsic(_transpose)
 #: The same number in every lane.
 spread: Callable[[float], Lanes] = intrinsic(_spread)
 #: x y + z, rounded once where the machine can.

@@ -18,6 +18,7 @@ from crossarc.inference.distribution import TreeDistribution
 from crossarc.inference.packing import spread_labels
 from crossarc.inference.spanning.grouping import in_groups
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
+from crossarc.inference.workspace import keep_space, kept_space
 from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
 
@@ -61,7 +62,7 @@ class SpanningTrees(TreeDistribution):
         order, groups, costs = in_groups(batch.sizes)
 
         def work(begin: int, end: int) -> None:
-            infer(
+            needed = infer(
                 batch.arcs,
                 batch.masses,
                 batch.sizes,
@@ -74,7 +75,9 @@ class SpanningTrees(TreeDistribution):
                 sums,
                 begin,
                 end,
+                kept_space(),
             )
+            keep_space(needed)
 
         over_ranges(work, costs, self._threads)
         if np.isnan(sums).any():

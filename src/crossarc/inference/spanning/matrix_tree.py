@@ -22,7 +22,7 @@ from crossarc.inference.extended import (
     times_ln2,
 )
 from crossarc.inference.lanes import LANES
-from crossarc.inference.spanning.lockstep.layout import lay_out, padded, workspace
+from crossarc.inference.spanning.lockstep.layout import aligned, lay_out, room_lockstep
 from crossarc.inference.spanning.lockstep.solve import solve_lockstep
 from crossarc.inference.spanning.lockstep.weights import scatter
 from crossarc.inference.spanning.plain import room_plain, solve_plain, total_plain
@@ -207,6 +207,12 @@ def _infer_one(
 
 
 @subkernel()
+def _room_alone(n: int) -> int:
+    """How many floats `_infer_one` works in."""
+    return room_plain(n) + (n + 1) * (n + 1)
+
+
+@subkernel()
 def _square(flat: Floats, at: int, width: int) -> Floats:
     """A sentence's part of a flat array; nothing of an empty one."""
     if flat.shape[0] == 0:
@@ -233,7 +239,7 @@ def _infer_together(
     cells: Floats,
 ) -> None:
     """Sentences in lockstep, and those that fail by themselves, in wide numbers."""
-    at = lay_out(padded(sizes[members].max()))
+    at = lay_out(sizes[members[0]])
     mantissas, exponents = np.empty(LANES), np.empty(LANES, np.int64)
     solve_lockstep(
         cells,
@@ -271,8 +277,8 @@ def _infer_together(
 
 
 @kernel(
-    types.void(
-        READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, READ_INT, READ_INT, _BOOL, _INT, _F1, _F2, _INT, _INT
+    types.int64(
+        READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, READ_INT, READ_INT, _BOOL, _INT, _F1, _F2, _INT, _INT, _F1
     )
 )
 def infer(
@@ -288,7 +294,8 @@ def infer(
     totals: Floats,
     begin: int,
     end: int,
-) -> None:
+    space: Floats,
+) -> int:
     """Groups begin..end-1 of the sentences of a batch that lies flat in memory.
 
     Args:
@@ -300,17 +307,20 @@ def infer(
         wanted: TOTAL, MARGINALS or LOG_MARGINALS.
         out: marginals or their logarithms.
         totals: (2, sentences): log Z as the sum of two floats; NaN where scores are too large.
+        space: to work in, if it is large enough.
+
+    Returns:
+        How many floats of space are enough.
     """
-    # One workspace for all groups: threads that allocate large arrays wait for each other.
-    widest, longest = 0, 0
+    needed = 0
     for g in range(begin, end):
-        largest = sizes[order[groups[g] : groups[g + 1]]].max()
-        if groups[g + 1] - groups[g] == 1:
-            longest = max(longest, largest)
-        else:
-            widest = max(widest, padded(largest))
-    space = np.zeros(room_plain(longest) + (longest + 2) * (longest + 1))
-    cells = workspace(widest)
+        alone = groups[g + 1] - groups[g] == 1
+        # From the longest down.
+        longest = sizes[order[groups[g]]]
+        needed = max(needed, _room_alone(longest) if alone else room_lockstep(longest))
+    if space.shape[0] < needed:
+        space = np.empty(needed)
+    cells = aligned(space)
     for g in range(begin, end):
         members = order[groups[g] : groups[g + 1]]
         if members.shape[0] > 1:
@@ -329,3 +339,4 @@ def infer(
             _square(out, offsets[s], width),
             space,
         )
+    return needed

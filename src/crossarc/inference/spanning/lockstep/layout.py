@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crossarc.inference.lanes import LANES
 from crossarc.kernels import subkernel
 
-__all__ = ["FOUR", "Layout", "lay_out", "padded", "workspace"]
+__all__ = ["FOUR", "Layout", "aligned", "lay_out", "room_lockstep"]
 
 Floats = NDArray[np.float64]
 
@@ -47,14 +47,9 @@ class Layout(NamedTuple):
 
 
 @subkernel()
-def padded(n: int) -> int:
-    """The width for n words."""
-    return (n + FOUR - 1) // FOUR * FOUR
-
-
-@subkernel()
-def lay_out(width: int) -> Layout:
-    """The regions for sentences of up to `width` words."""
+def lay_out(n: int) -> Layout:
+    """The regions for sentences of up to n words."""
+    width = (n + FOUR - 1) // FOUR * FOUR
     square = width * (width + 1)
     # What is kept of n nodes is a power of two, then half of it and so on.
     factors = 2 * square + square // 2 + 2 * width
@@ -83,9 +78,12 @@ def lay_out(width: int) -> Layout:
 
 
 @subkernel()
-def workspace(width: int) -> Floats:
-    """Cells for sentences of up to `width` words, each of them one line of the cache."""
-    size = (lay_out(width).end + 1) * LANES
-    entries = np.empty(size)
-    first = (-(entries.ctypes.data // 8)) % LANES
-    return entries[first : first + size - LANES]
+def room_lockstep(n: int) -> int:
+    """How many floats sentences of up to n words need, wherever they begin."""
+    return (lay_out(n).end + 1) * LANES
+
+
+@subkernel()
+def aligned(space: Floats) -> Floats:
+    """The cells of a workspace, each of them one line of the cache."""
+    return space[-(space.ctypes.data // 8) % LANES :]

@@ -15,16 +15,20 @@ from crossarc.inference.extended import (
 )
 from crossarc.inference.lanes import (
     LANES,
+    Eight,
     Lanes,
     choose,
     fused,
     larger,
     load,
+    load_entries,
     round_down,
     smaller,
     spread,
     store,
+    store_entries,
     times_power_of_two,
+    transpose,
 )
 from crossarc.inference.spanning.lockstep.layout import Layout
 from crossarc.kernels import subkernel
@@ -33,6 +37,39 @@ __all__ = ["exponentiate", "find_tops", "gather", "scatter"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+@subkernel()
+def _by_eights(sizes: Ints, members: Ints, h: int) -> int:
+    """How much of row h to take eight at a time from each of eight sentences."""
+    shortest = sizes[members[0]]
+    for lane in range(1, members.shape[0]):
+        shortest = min(shortest, sizes[members[lane]])
+    whole = members.shape[0] == LANES and h <= shortest
+    return shortest // LANES * LANES if whole else 0
+
+
+@subkernel()
+def _entry(sizes: Ints, offsets: Ints, member: int, h: int, m: int) -> int:
+    """Where a sentence has arc (h, m + 1)."""
+    return offsets[member] + h * (sizes[member] + 1) + m + 1
+
+
+@subkernel()
+def _eight_rows(
+    flat: Floats, sizes: Ints, offsets: Ints, members: Ints, h: int, m: int
+) -> Eight:
+    """Of each sentence, eight neighbours in row h."""
+    return (
+        load_entries(flat, _entry(sizes, offsets, members[0], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[1], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[2], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[3], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[4], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[5], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[6], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[7], h, m)),
+    )
 
 
 @subkernel()
@@ -53,14 +90,16 @@ def gather(
         store(cells, cell, filling)
     for h in range(row):
         place = target + (width if h == 0 else h - 1)
-        # By eights, so that the lines of eight cells stay at hand for all sentences.
-        for m in range(0, width, LANES):
-            for lane in range(members.shape[0]):
-                n = sizes[members[lane]]
-                if h <= n:
-                    source = offsets[members[lane]] + h * (n + 1) + 1
-                    for x in range(m, min(m + LANES, n)):
-                        cells[(place + x * row) * LANES + lane] = flat[source + x]
+        common = _by_eights(sizes, members, h)
+        for m in range(0, common, LANES):
+            eight = transpose(_eight_rows(flat, sizes, offsets, members, h, m))
+            for x in range(LANES):
+                store(cells, place + (m + x) * row, eight[x])
+        for lane in range(members.shape[0]):
+            n = sizes[members[lane]]
+            source = offsets[members[lane]] + h * (n + 1) + 1
+            for m in range(common, n if h <= n else 0):
+                cells[(place + m * row) * LANES + lane] = flat[source + m]
 
 
 @subkernel()
@@ -147,12 +186,29 @@ def scatter(
     """The results of each member, from cells [h, m] to its square array; 0 in column 0."""
     for h in range(at.width + 1):
         source = at.roots if h == 0 else at.reach + (h - 1) * at.width
-        for m in range(0, at.width, LANES):
-            for lane in range(members.shape[0]):
-                n = sizes[members[lane]]
-                if h <= n:
-                    target = offsets[members[lane]] + h * (n + 1) + 1
-                    if m == 0:
-                        out[target - 1] = 0.0
-                    for x in range(m, min(m + LANES, n)):
-                        out[target + x] = cells[(source + x) * LANES + lane]
+        common = _by_eights(sizes, members, h)
+        for m in range(0, common, LANES):
+            eight = transpose(_eight_cells(cells, source + m))
+            for lane in range(LANES):
+                store_entries(out, _entry(sizes, offsets, members[lane], h, m), eight[lane])
+        for lane in range(members.shape[0]):
+            n = sizes[members[lane]]
+            target = offsets[members[lane]] + h * (n + 1) + 1
+            if h <= n:
+                out[target - 1] = 0.0
+            for m in range(common, n if h <= n else 0):
+                out[target + m] = cells[(source + m) * LANES + lane]
+
+
+@subkernel()
+def _eight_cells(cells: Floats, first: int) -> Eight:
+    return (
+        load(cells, first),
+        load(cells, first + 1),
+        load(cells, first + 2),
+        load(cells, first + 3),
+        load(cells, first + 4),
+        load(cells, first + 5),
+        load(cells, first + 6),
+        load(cells, first + 7),
+    )
