@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from crossarc.errors import ScoreError
 from crossarc.inference.distribution import TreeDistribution
 from crossarc.inference.packing import spread_labels
-from crossarc.inference.spanning.grouping import in_groups
+from crossarc.inference.spanning.sums import sum_over_trees
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
-from crossarc.inference.workspace import keep_space, kept_space
 from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
 
@@ -53,34 +52,11 @@ class SpanningTrees(TreeDistribution):
     def _is_single(self) -> bool:
         return self.root == "single"
 
-    def _infer(self, wanted: int, out: Floats) -> Floats:
-        """Run the kernel over the batch; the sums come with whatever is wanted."""
-        from crossarc.inference.spanning.matrix_tree import infer
-
+    def _sum(self, wanted: int) -> Floats:
+        """What is wanted of the batch; the sums come with it."""
         batch = self._batch
-        sums = np.empty((2, len(batch)))
-        order, groups, costs = in_groups(batch.sizes)
-
-        def work(begin: int, end: int) -> None:
-            needed = infer(
-                batch.arcs,
-                batch.masses,
-                batch.sizes,
-                batch.offsets,
-                order,
-                groups,
-                self._is_single,
-                wanted,
-                out,
-                sums,
-                begin,
-                end,
-                kept_space(),
-            )
-            keep_space(needed)
-
-        over_ranges(work, costs, self._threads)
-        if np.isnan(sums).any():
+        sums, out = sum_over_trees(batch, self._is_single, wanted, self._threads)
+        if np.isnan(sums[0]).any():
             index = int(np.isnan(sums[0]).argmax())
             raise ScoreError(
                 f"{batch.name(index)}scores beyond 1e12 cannot be summed over: scale them down, or "
@@ -93,15 +69,15 @@ class SpanningTrees(TreeDistribution):
 
     @cached_property
     def _arc_marginals(self) -> Floats:
-        return self._infer(MARGINALS, np.empty(self._batch.arcs.shape[0]))
+        return self._sum(MARGINALS)
 
     @cached_property
     def _arc_log_marginals(self) -> Floats:
-        return self._infer(LOG_MARGINALS, np.empty(self._batch.arcs.shape[0]))
+        return self._sum(LOG_MARGINALS)
 
     def _log_total(self, index: int) -> tuple[float, float]:
         if self._sums is None:
-            self._infer(TOTAL, np.empty(0))
+            self._sum(TOTAL)
         assert self._sums is not None
         return float(self._sums[0, index]), float(self._sums[1, index])
 

@@ -14,22 +14,23 @@ _LANES = 8
 _WORTH = 2.5
 
 
-def in_groups(sizes: Ints) -> tuple[Ints, Ints, list[float]]:
-    """An order of the sentences, where in it groups begin and end, and the cost of each group.
+def in_groups(sizes: Ints) -> tuple[Ints, Ints, Ints]:
+    """Sentences in groups for lockstep, where groups begin and end, and the other sentences.
 
-    Eight sentences that follow each other in length make a group, from the longest down, unless the
-    first is so much longer that it is better left to itself. A group depends on nothing but lengths.
+    Eight sentences that follow each other in length make a group, from the longest down; one that
+    is so much longer than the next that it is better left to itself is not in any.
     """
     order = np.argsort(-sizes, kind="stable")
     works = (sizes[order] ** 3 + 100.0).tolist()
-    starts, costs, place = [0], [], 0
+    together: list[int] = []
+    starts, alone, place = [0], [], 0
     while place < len(works):
-        together = works[place : place + _LANES]
-        if sum(together) >= _WORTH * together[0]:
-            place += len(together)
-            costs.append(_WORTH * together[0])
+        group = works[place : place + _LANES]
+        if sum(group) >= _WORTH * group[0]:
+            together.extend(range(place, place + len(group)))
+            starts.append(len(together))
+            place += len(group)
         else:
+            alone.append(place)
             place += 1
-            costs.append(together[0])
-        starts.append(place)
-    return order, np.array(starts, np.int64), costs
+    return order[together], np.array(starts, np.int64), order[alone]

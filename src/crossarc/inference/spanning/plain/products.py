@@ -46,13 +46,33 @@ def _tile(
         r0, r1 = load(cells, right), load(cells, right + 1)
         r2, r3 = load(cells, right + 2), load(cells, right + 3)
         f = load(cells, left)
-        s00, s01, s02, s03 = fused(f, r0, s00), fused(f, r1, s01), fused(f, r2, s02), fused(f, r3, s03)
+        s00, s01, s02, s03 = (
+            fused(f, r0, s00),
+            fused(f, r1, s01),
+            fused(f, r2, s02),
+            fused(f, r3, s03),
+        )
         f = load(cells, left + left_row)
-        s10, s11, s12, s13 = fused(f, r0, s10), fused(f, r1, s11), fused(f, r2, s12), fused(f, r3, s13)
+        s10, s11, s12, s13 = (
+            fused(f, r0, s10),
+            fused(f, r1, s11),
+            fused(f, r2, s12),
+            fused(f, r3, s13),
+        )
         f = load(cells, left + 2 * left_row)
-        s20, s21, s22, s23 = fused(f, r0, s20), fused(f, r1, s21), fused(f, r2, s22), fused(f, r3, s23)
+        s20, s21, s22, s23 = (
+            fused(f, r0, s20),
+            fused(f, r1, s21),
+            fused(f, r2, s22),
+            fused(f, r3, s23),
+        )
         f = load(cells, left + 3 * left_row)
-        s30, s31, s32, s33 = fused(f, r0, s30), fused(f, r1, s31), fused(f, r2, s32), fused(f, r3, s33)
+        s30, s31, s32, s33 = (
+            fused(f, r0, s30),
+            fused(f, r1, s31),
+            fused(f, r2, s32),
+            fused(f, r3, s33),
+        )
         left += step
         right += step * right_row
     _store_row(cells, target, s00, s01, s02, s03)

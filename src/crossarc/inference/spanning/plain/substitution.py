@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.lanes import fused, load, store
-from crossarc.inference.spanning.lockstep.layout import FOUR, Layout
-from crossarc.inference.spanning.lockstep.products import add_product
+from crossarc.inference.spanning.plain.layout import FOUR, Layout
+from crossarc.inference.spanning.plain.products import add_product
 from crossarc.kernels import subkernel
 
 __all__ = ["substitute"]
@@ -51,7 +51,19 @@ def substitute(cells: Floats, at: Layout, low: int, high: int, kept: int, upper:
         row = at.shares + four * stride
         # Padding is last of all nodes, and zeros that come last change no sum.
         add_product(
-            cells, FOUR, b - a, last - first, 1, row + first, stride, at.reach + first * width + a, width,
-            row + width, stride, 0, at.reach + four * width + a, width,
+            cells,
+            FOUR,
+            b - a,
+            last - first,
+            1,
+            row + first,
+            stride,
+            at.reach + first * width + a,
+            width,
+            row + width,
+            stride,
+            0,
+            at.reach + four * width + a,
+            width,
         )
         _among_four(cells, at, four + FOUR - 1 if upper else four, step, a, b)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.lanes import Lanes, choose, fused, load, spread, store
-from crossarc.inference.spanning.lockstep.layout import FOUR, Layout
-from crossarc.inference.spanning.lockstep.products import add_product
+from crossarc.inference.spanning.plain.layout import FOUR, Layout
+from crossarc.inference.spanning.plain.products import add_product
 from crossarc.kernels import subkernel
 
 __all__ = ["eliminate", "keep_pivot", "leaving", "require_positive"]
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 @subkernel()
 def require_positive(cells: Floats, at: Layout, d: Lanes) -> None:
     """Note the lanes in which a denominator is not above 0."""
-    zero = spread(0.0)
+    zero = spread(cells, 0.0)
     store(cells, at.status, choose(zero, d, load(cells, at.status), zero))
 
 
@@ -109,7 +109,7 @@ def keep_pivot(cells: Floats, at: Layout, node: int, d: Lanes) -> Lanes:
     """Keep a pivot and its inverse, and return the latter."""
     require_positive(cells, at, d)
     store(cells, at.pivots + node, d)
-    inverse = spread(1.0) / d
+    inverse = spread(cells, 1.0) / d
     store(cells, at.inverses + node, inverse)
     return inverse
 
@@ -132,8 +132,16 @@ def _finish_rows(cells: Floats, at: Layout, first: int, step: int, a: int, b: in
     row2, row3 = at.shares + n2 * stride, at.shares + n3 * stride
     factors1, factors2 = at.factors + n1 * at.width, at.factors + n2 * at.width
     factors3 = at.factors + n3 * at.width
-    f10, f20, f21 = load(cells, factors1 + n0), load(cells, factors2 + n0), load(cells, factors2 + n1)
-    f30, f31, f32 = load(cells, factors3 + n0), load(cells, factors3 + n1), load(cells, factors3 + n2)
+    f10, f20, f21 = (
+        load(cells, factors1 + n0),
+        load(cells, factors2 + n0),
+        load(cells, factors2 + n1),
+    )
+    f30, f31, f32 = (
+        load(cells, factors3 + n0),
+        load(cells, factors3 + n1),
+        load(cells, factors3 + n2),
+    )
     i0, i1 = load(cells, at.inverses + n0), load(cells, at.inverses + n1)
     i2, i3 = load(cells, at.inverses + n2), load(cells, at.inverses + n3)
     for place in range(b - a + 1):
@@ -190,17 +198,53 @@ def eliminate(
         left, right = at.factors + four * width + gone, at.shares + gone * stride
         start, target = block + (four - low) * row, at.shares + four * stride
         add_product(
-            cells, FOUR, d - c, place, step, left, width, right + c, stride,
-            start + c - low, row, 1, target + c, stride,
+            cells,
+            FOUR,
+            d - c,
+            place,
+            step,
+            left,
+            width,
+            right + c,
+            stride,
+            start + c - low,
+            row,
+            1,
+            target + c,
+            stride,
         )
         add_product(
-            cells, FOUR, 1, place, step, left, width, right + width, stride,
-            start + size, row, 1, target + width, stride,
+            cells,
+            FOUR,
+            1,
+            place,
+            step,
+            left,
+            width,
+            right + width,
+            stride,
+            start + size,
+            row,
+            1,
+            target + width,
+            stride,
         )
         # The columns of the four, with the rows that are left.
         add_product(
-            cells, b - a, FOUR, place, step, at.factors + a * width + gone, width, right + four, stride,
-            block + (a - low) * row + four - low, row, 1, at.factors + a * width + four, width,
+            cells,
+            b - a,
+            FOUR,
+            place,
+            step,
+            at.factors + a * width + gone,
+            width,
+            right + four,
+            stride,
+            block + (a - low) * row + four - low,
+            row,
+            1,
+            at.factors + a * width + four,
+            width,
         )
         _pivots_of_four(cells, at, first, step, a, b, kept if upper else low, single)
         _finish_rows(cells, at, first, step, a, b)
@@ -210,10 +254,34 @@ def eliminate(
     left, right = at.factors + a * width + gone, at.shares + gone * stride
     start, target = block + (a - low) * row, block + size * row
     add_product(
-        cells, b - a, b - a, end - begin, step, left, width, right + a, stride,
-        start + a - low, row, 1, target, b - a + 1,
+        cells,
+        b - a,
+        b - a,
+        end - begin,
+        step,
+        left,
+        width,
+        right + a,
+        stride,
+        start + a - low,
+        row,
+        1,
+        target,
+        b - a + 1,
     )
     add_product(
-        cells, b - a, 1, end - begin, step, left, width, right + width, stride,
-        start + size, row, 1, target + b - a, b - a + 1,
+        cells,
+        b - a,
+        1,
+        end - begin,
+        step,
+        left,
+        width,
+        right + width,
+        stride,
+        start + size,
+        row,
+        1,
+        target + b - a,
+        b - a + 1,
     )

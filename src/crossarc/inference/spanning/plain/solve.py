@@ -13,22 +13,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import LOWEST_WEIGHT, normalised
-from crossarc.inference.lanes import LANES, choose, fused, load, spread, store
-from crossarc.inference.spanning.lockstep.base import last_pivot, solve_base
-from crossarc.inference.spanning.lockstep.elimination import eliminate
-from crossarc.inference.spanning.lockstep.layout import FOUR, Layout
-from crossarc.inference.spanning.lockstep.substitution import substitute
-from crossarc.inference.spanning.lockstep.watch import watch_elimination, watch_substitution
-from crossarc.inference.spanning.lockstep.weights import exponentiate, find_tops, gather
-from crossarc.inference.spanning.plain import LARGEST, SMALLEST_PRODUCT
+from crossarc.inference.lanes import (
+    choose,
+    fused,
+    load,
+    read_lane,
+    spread,
+    store,
+    write_lane,
+)
+from crossarc.inference.spanning.plain.base import last_pivot, solve_base
+from crossarc.inference.spanning.plain.elimination import eliminate
+from crossarc.inference.spanning.plain.exchange import gather
+from crossarc.inference.spanning.plain.layout import FOUR, Layout
+from crossarc.inference.spanning.plain.substitution import substitute
+from crossarc.inference.spanning.plain.watch import watch_elimination, watch_substitution
+from crossarc.inference.spanning.plain.weights import exponentiate, find_tops
 from crossarc.inference.spanning.schedule import BACK, BASE, schedule
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, TOTAL
 from crossarc.kernels import subkernel
 
-__all__ = ["solve_lockstep"]
+__all__ = ["solve_plain"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_SMALLEST_PRODUCT = 2.0**-960
+_LARGEST = 2.0**900
 
 
 @subkernel()
@@ -46,27 +57,29 @@ def _prepare(
 
     Lanes that do not fit float64 are noted in `status`.
     """
-    zero, one = spread(0.0), spread(1.0)
+    zero, one = spread(cells, 0.0), spread(cells, 1.0)
     for m in range(at.width):
         store(cells, at.ghosts + m, one)
         for lane in range(members.shape[0]):
             if m < sizes[members[lane]]:
-                cells[(at.ghosts + m) * LANES + lane] = 0.0
+                write_lane(cells, at.ghosts + m, lane, 0.0)
     store(cells, at.status, one)
-    store(cells, at.smallest, spread(np.inf))
+    store(cells, at.smallest, spread(cells, np.inf))
     # Below what padding can have in E, so that the rule does not hang on it.
-    store(cells, at.least_reach, spread(0.25))
+    store(cells, at.least_reach, spread(cells, 0.25))
     gather(cells, at, scores, sizes, offsets, members, at.blocks, -np.inf)
     find_tops(cells, at, single)
     count, lowest = exponentiate(cells, at, single)
-    store(cells, at.status, choose(spread(LOWEST_WEIGHT), lowest, load(cells, at.status), zero))
+    store(
+        cells, at.status, choose(spread(cells, LOWEST_WEIGHT), lowest, load(cells, at.status), zero)
+    )
     store(cells, at.forbidden, count)
     forbidden = False
     for lane in range(members.shape[0]):
         n = sizes[members[lane]]
-        missing = cells[at.forbidden * LANES + lane] < n * n
+        missing = read_lane(cells, at.forbidden, lane) < n * n
         forbidden = forbidden or missing
-        cells[at.forbidden * LANES + lane] = 1.0 if missing else 0.0
+        write_lane(cells, at.forbidden, lane, 1.0 if missing else 0.0)
     if masses.shape[0] > 0:
         gather(cells, at, masses, sizes, offsets, members, at.shares, 1.0)
         for cell in range(at.width * (at.width + 1)):
@@ -78,12 +91,12 @@ def _prepare(
 @subkernel()
 def _multiply_pivots(cells: Floats, at: Layout, mantissas: Floats, exponents: Ints) -> None:
     """Z of each lane as mantissa and exponent; a pivot that is too large fails."""
-    for lane in range(LANES):
+    for lane in range(mantissas.shape[0]):
         mantissa, exponent = 1.0, 0
         for k in range(at.width):
-            pivot = cells[(at.pivots + k) * LANES + lane]
-            if not 0.0 < pivot <= LARGEST:
-                cells[at.status * LANES + lane] = 0.0
+            pivot = read_lane(cells, at.pivots + k, lane)
+            if not 0.0 < pivot <= _LARGEST:
+                write_lane(cells, at.status, lane, 0.0)
             mantissa, exponent = normalised(mantissa * pivot, exponent)
         mantissas[lane], exponents[lane] = mantissa, exponent
 
@@ -127,8 +140,12 @@ def _walk(
 @subkernel()
 def _finish(cells: Floats, at: Layout, lift: bool) -> None:
     """mu[h, m] = w[h, m] E[h, m] / sum over h of the same; with `lift`, without the first factor."""
-    zero, one = spread(0.0), spread(1.0)
-    low, high, infinite = spread(SMALLEST_PRODUCT), spread(LARGEST), spread(np.inf)
+    zero, one = spread(cells, 0.0), spread(cells, 1.0)
+    low, high, infinite = (
+        spread(cells, _SMALLEST_PRODUCT),
+        spread(cells, _LARGEST),
+        spread(cells, np.inf),
+    )
     status = load(cells, at.status)
     for m in range(at.width):
         weights, reach = at.blocks + m * (at.width + 1), at.reach + m
@@ -149,7 +166,7 @@ def _finish(cells: Floats, at: Layout, lift: bool) -> None:
 
 
 @subkernel()
-def solve_lockstep(
+def solve_plain(
     cells: Floats,
     at: Layout,
     scores: Floats,
@@ -171,7 +188,9 @@ def solve_lockstep(
     if wanted != TOTAL:
         _finish(cells, at, wanted == LOG_MARGINALS)
     if forbidden:
-        zero = spread(0.0)
-        sure = choose(load(cells, at.smallest), spread(SMALLEST_PRODUCT), zero, load(cells, at.status))
+        zero = spread(cells, 0.0)
+        sure = choose(
+            load(cells, at.smallest), spread(cells, _SMALLEST_PRODUCT), zero, load(cells, at.status)
+        )
         is_forbidden = load(cells, at.forbidden)
         store(cells, at.status, choose(zero, is_forbidden, sure, load(cells, at.status)))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.lanes import Lanes, choose, load, smaller, spread, store
-from crossarc.inference.spanning.lockstep.layout import Layout
+from crossarc.inference.spanning.plain.layout import Layout
 from crossarc.kernels import subkernel
 
 __all__ = ["watch_elimination", "watch_substitution"]
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 @subkernel()
 def _least(cells: Floats, least: Lanes, first: int, count: int, step: int) -> Lanes:
     """The smallest number that is not 0 of `least` and `count` cells."""
-    zero, infinite = spread(0.0), spread(np.inf)
+    zero, infinite = spread(cells, 0.0), spread(cells, np.inf)
     for place in range(count):
         x = load(cells, first + place * step)
         least = smaller(least, choose(zero, x, x, infinite))
@@ -32,11 +32,11 @@ def watch_elimination(
     for k in range(low if upper else kept, kept if upper else high):
         a, b = (k + 1, high) if upper else (low, k)
         row = at.shares + k * (at.width + 1)
-        share = _least(cells, spread(np.inf), row + a, b - a, 1)
+        share = _least(cells, spread(cells, np.inf), row + a, b - a, 1)
         store(cells, at.least_shares + k, share)
         share = _least(cells, share, row + at.width, 1, 1)
         column = at.factors + a * at.width + k
-        factor = _least(cells, spread(np.inf), column, b - a, at.width)
+        factor = _least(cells, spread(cells, np.inf), column, b - a, at.width)
         store(cells, at.smallest, smaller(load(cells, at.smallest), factor * share))
 
 

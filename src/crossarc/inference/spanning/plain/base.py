@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.lanes import choose, fused, load, smaller, spread, store
-from crossarc.inference.spanning.lockstep.elimination import keep_pivot, leaving, require_positive
-from crossarc.inference.spanning.lockstep.layout import FOUR, Layout
+from crossarc.inference.spanning.plain.elimination import keep_pivot, leaving, require_positive
+from crossarc.inference.spanning.plain.layout import FOUR, Layout
 from crossarc.kernels import subkernel
 
 __all__ = ["last_pivot", "solve_base"]
@@ -54,13 +54,11 @@ def _reach_each_other(
     require_positive(cells, at, d)
     reach = at.reach + (low + i) * at.width + low
     store(cells, reach + j, root / d)
-    store(cells, reach + i, spread(0.0))
+    store(cells, reach + i, spread(cells, 0.0))
 
 
 @subkernel()
-def solve_base(
-    cells: Floats, at: Layout, block: int, low: int, upper: bool, single: bool
-) -> None:
+def solve_base(cells: Floats, at: Layout, block: int, low: int, upper: bool, single: bool) -> None:
     """E[h, m] in the block low..low+3, m of its lower or upper half."""
     scratch = block + FOUR * _ROW
     for cell in range(FOUR * _ROW):
@@ -89,11 +87,16 @@ def solve_base(
 def last_pivot(cells: Floats, at: Layout, block: int) -> None:
     """After the lower half of block 0..3, with 0 and 1 left: eliminate 1, the root counts for 0."""
     scratch = block + FOUR * _ROW
-    zero = spread(0.0)
+    zero = spread(cells, 0.0)
     share = load(cells, scratch + _ROW + FOUR) / load(cells, at.pivots + 1)
     factor = load(cells, scratch + 1)
     product = factor * share
     store(cells, at.pivots, load(cells, scratch + FOUR) + product)
     watched = smaller(load(cells, at.smallest), product)
-    watched = choose(zero, factor, choose(zero, share, watched, load(cells, at.smallest)), load(cells, at.smallest))
+    watched = choose(
+        zero,
+        factor,
+        choose(zero, share, watched, load(cells, at.smallest)),
+        load(cells, at.smallest),
+    )
     store(cells, at.smallest, watched)

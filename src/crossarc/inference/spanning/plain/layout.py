@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crossarc.inference.lanes import LANES
 from crossarc.kernels import subkernel
 
-__all__ = ["FOUR", "Layout", "aligned", "lay_out", "room_lockstep"]
+__all__ = ["FOUR", "Layout", "aligned", "lay_out", "room"]
 
 Floats = NDArray[np.float64]
 
@@ -78,12 +78,14 @@ def lay_out(n: int) -> Layout:
 
 
 @subkernel()
-def room_lockstep(n: int) -> int:
-    """How many floats sentences of up to n words need, wherever they begin."""
-    return (lay_out(n).end + 1) * LANES
+def room(n: int, lanes: int) -> int:
+    """How many floats so many sentences of up to n words need, wherever they begin."""
+    return lay_out(n).end * lanes + LANES
 
 
 @subkernel()
 def aligned(space: Floats) -> Floats:
     """The cells of a workspace, each of them one line of the cache."""
-    return space[-(space.ctypes.data // 8) % LANES :]
+    first = -(space.ctypes.data // 8) % LANES
+    count = (space.shape[0] - first) // LANES
+    return space[first : first + count * LANES].reshape(count, LANES)
