@@ -31,6 +31,7 @@ __all__ = [
     "load",
     "load_entries",
     "read_lane",
+    "repeat",
     "round_down",
     "smaller",
     "spread",
@@ -132,6 +133,13 @@ def _call(builder: Any, name: str, values: Any) -> Any:
     return builder.call(function, values)
 
 
+def _splat(builder: Any, value: Any) -> Any:
+    nothing = ir.Constant(_VECTOR, ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
+    places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(first, nothing, places)
+
+
 # Below, Numba asks for the signature of a call and for what writes its instructions.
 
 
@@ -209,14 +217,16 @@ def _transpose(typing: Any, rows: Any) -> Any:
 
 def _spread(typing: Any, array: Any, value: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        if sig.return_type != _LANES:
-            return values[1]
-        nothing = ir.Constant(_VECTOR, ir.Undefined)
-        first = builder.insert_element(nothing, values[1], ir.Constant(ir.IntType(32), 0))
-        places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return builder.shuffle_vector(first, nothing, places)
+        return _splat(builder, values[1]) if sig.return_type == _LANES else values[1]
 
     return signature(_of(array), array, types.float64), emit
+
+
+def _repeat(typing: Any, value: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        return _splat(builder, values[0])
+
+    return signature(_LANES, types.float64), emit
 
 
 def _fused(typing: Any, x: Any, y: Any, z: Any) -> Any:
@@ -275,6 +285,8 @@ load_entries: Callable[[Floats, int], Lanes] = intrinsic(_load_entries)
 store_entries: Callable[[Floats, int, Lanes], None] = intrinsic(_store_entries)
 #: Eight times eight numbers, rows to columns.
 transpose: Callable[[Eight], Eight] = intrinsic(_transpose)
+#: The same number eight times.
+repeat: Callable[[float], Lanes] = intrinsic(_repeat)
 #: The same number for every sentence, as a cell of the array would be.
 spread: Callable[[Floats, float], Lanes] = intrinsic(_spread)
 #: x y + z, rounded once where the machine can.

@@ -16,6 +16,11 @@ Floats = NDArray[np.float64]
 
 _MOST = 1 << 22  # 32 MiB a thread
 
+# glibc returns freed memory to the system in pieces as large as twice the largest array freed so
+# far, and takes a page fault for every 4 KiB when it needs it again. Freed once, unused, this
+# array makes it keep what scores and results of a batch need from one batch to the next.
+np.empty(3 << 20)
+
 
 class _Kept(threading.local):
     space: Floats = np.empty(0)

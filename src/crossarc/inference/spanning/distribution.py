@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,11 +76,37 @@ class SpanningTrees(TreeDistribution):
     def _arc_log_marginals(self) -> Floats:
         return self._sum(LOG_MARGINALS)
 
-    def _log_total(self, index: int) -> tuple[float, float]:
+    @property
+    def _totals(self) -> Floats:
         if self._sums is None:
             self._sum(TOTAL)
         assert self._sums is not None
-        return float(self._sums[0, index]), float(self._sums[1, index])
+        return self._sums
+
+    def _log_total(self, index: int) -> tuple[float, float]:
+        high, low = self._totals[:, index]
+        return float(high), float(low)
+
+    # For batches, the most frequent questions are answered without a call a sentence.
+
+    def log_partition(self) -> Any:
+        """Log of the summed weight of all trees; -inf when there is none."""
+        values = (self._totals[0] + self._totals[1]).tolist()
+        return values if self._batch.is_batch else values[0]
+
+    def _tables(self, logs: bool) -> Any:
+        arcs = self._arc_log_marginals if logs else self._arc_marginals
+        if self._batch.labelled or not self._batch.is_batch or -np.inf in self._totals[0]:
+            return super()._tables(logs)
+        return self._batch.squares(arcs)
+
+    def argmax(self) -> Any:
+        """The tree with the highest score."""
+        heads, scores = self._best_trees
+        if self._batch.labelled or not self._batch.is_batch or not all(map(math.isfinite, scores)):
+            return super().argmax()
+        rows = self._batch.rows(heads)
+        return [_tree(own, None, score) for own, score in zip(rows, scores, strict=True)]
 
     def _marginals(self, index: int, logs: bool) -> Floats:
         batch = self._batch
@@ -94,8 +121,8 @@ class SpanningTrees(TreeDistribution):
         return out
 
     @cached_property
-    def _best_trees(self) -> tuple[Ints, list[int], list[float]]:
-        """The heads of all sentences' best trees end to end, where they begin, and their scores."""
+    def _best_trees(self) -> tuple[Ints, list[float]]:
+        """The heads of all sentences' best trees end to end, and their scores."""
         from crossarc.inference.spanning.argmax import best_heads_batch, score_trees
 
         batch = self._batch
@@ -110,11 +137,11 @@ class SpanningTrees(TreeDistribution):
 
         over_ranges(work, (batch.sizes**2 + 100).tolist(), self._threads)
         heads.flags.writeable = False
-        return heads, [0, *np.cumsum(batch.sizes).tolist()], scores.tolist()
+        return heads, scores.tolist()
 
     def _best(self, index: int) -> Tree | None:
-        heads, starts, scores = self._best_trees
-        own = heads[starts[index] : starts[index + 1]]
+        heads, scores = self._best_trees
+        own = self._batch.rows(heads)[index]
         if math.isfinite(scores[index]) and not self._batch.labelled:
             return _tree(own, None, scores[index])
         return self._finished(index, own, self._batch.scores(index))

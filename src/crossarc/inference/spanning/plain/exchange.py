@@ -32,11 +32,11 @@ Ints = NDArray[np.int64]
 @subkernel()
 def _by_eights(sizes: Ints, members: Ints, h: int) -> int:
     """How much of row h to take eight at a time from each of eight sentences."""
-    shortest = sizes[members[0]]
+    shortest = int(sizes[members[0]])
     for lane in range(1, members.shape[0]):
-        shortest = min(shortest, sizes[members[lane]])
+        shortest = min(shortest, int(sizes[members[lane]]))
     whole = members.shape[0] == LANES and h <= shortest
-    return int(shortest) // LANES * LANES if whole else 0
+    return shortest // LANES * LANES if whole else 0
 
 
 @subkernel()

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Lanes, fused, load, store
+from crossarc.inference.lanes import (
+    LANES,
+    Lanes,
+    fused,
+    load,
+    load_entries,
+    read_lane,
+    repeat,
+    store,
+    store_entries,
+)
 from crossarc.kernels import subkernel
 
 __all__ = ["add_product"]
@@ -121,6 +131,46 @@ def _column(
 
 
 @subkernel()
+def _strip(
+    cells: Floats,
+    count: int,
+    step: int,
+    left: int,
+    left_row: int,
+    right: int,
+    right_row: int,
+    start: int,
+    start_row: int,
+    start_column: int,
+    target: int,
+    target_row: int,
+) -> None:
+    """Four rows and eight columns of `add_product` for one sentence, columns as lanes."""
+    if start_column == 0:
+        s0, s1 = repeat(read_lane(cells, start, 0)), repeat(read_lane(cells, start + start_row, 0))
+        s2, s3 = (
+            repeat(read_lane(cells, start + 2 * start_row, 0)),
+            repeat(read_lane(cells, start + 3 * start_row, 0)),
+        )
+    else:
+        s0, s1 = load_entries(cells, start), load_entries(cells, start + start_row)
+        s2 = load_entries(cells, start + 2 * start_row)
+        s3 = load_entries(cells, start + 3 * start_row)
+    for _ in range(count):
+        r = load_entries(cells, right)
+        s0 = fused(repeat(read_lane(cells, left, 0)), r, s0)
+        s1 = fused(repeat(read_lane(cells, left + left_row, 0)), r, s1)
+        s2 = fused(repeat(read_lane(cells, left + 2 * left_row, 0)), r, s2)
+        s3 = fused(repeat(read_lane(cells, left + 3 * left_row, 0)), r, s3)
+        left += step
+        right += step * right_row
+    store_entries(cells, target, s0)
+    store_entries(cells, target + target_row, s1)
+    store_entries(cells, target + 2 * target_row, s2)
+    store_entries(cells, target + 3 * target_row, s3)
+
+
+@subkernel()
 def add_product(
     cells: Floats,
     rows: int,
@@ -158,7 +208,26 @@ def add_product(
                 target_row,
             )
         return
-    for j in range(0, columns, 4):
+    done = 0
+    if cells.ndim == 1:
+        done = columns // LANES * LANES
+        for j in range(0, done, LANES):
+            for i in range(0, rows, 4):
+                _strip(
+                    cells,
+                    count,
+                    step,
+                    left + i * left_row,
+                    left_row,
+                    right + j,
+                    right_row,
+                    start + i * start_row + j * start_column,
+                    start_row,
+                    start_column,
+                    target + i * target_row + j,
+                    target_row,
+                )
+    for j in range(done, columns, 4):
         for i in range(0, rows, 4):
             _tile(
                 cells,
