@@ -32,7 +32,7 @@ def infer_alone(
     end: int,
     space: Floats,
 ) -> int:
-    """`infer_group` for groups begin..end-1 of one sentence; group g is order[starts[g]:starts[g + 1]].
+    """`infer_group` for groups begin..end-1 of one sentence: g is order[starts[g]:starts[g + 1]].
 
     Works in `space` if that is large enough; returns how many floats are.
     """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.lanes import Lanes, choose, fused, load, spread, store
 from crossarc.inference.spanning.plain.layout import FOUR, Layout
-from crossarc.inference.spanning.plain.products import add_product
+from crossarc.inference.spanning.plain.products import Matrix, add_product
 from crossarc.kernels import subkernel
 
 __all__ = ["eliminate", "keep_pivot", "leaving", "require_positive"]
@@ -177,111 +177,92 @@ def _finish_columns(cells: Floats, at: Layout, first: int, step: int, a: int, b:
 
 
 @subkernel()
+def _update_four(
+    cells: Floats, at: Layout, block: int, low: int, high: int, four: int, upper: bool
+) -> None:
+    """What the nodes eliminated before add to the rows and columns of the next four."""
+    step, row = 1 if upper else -1, high - low + 1
+    gone, count = (low, four - low) if upper else (high - 1, high - four - FOUR)
+    factors, shares = at.width, at.width + 1
+    left = Matrix(at.factors + four * factors + gone, factors)
+    right, start = at.shares + gone * shares, block + (four - low) * row
+    target = at.shares + four * shares
+    # The rows, with the columns that are left and the root's.
+    a, b = (four, high) if upper else (low, four + FOUR)
+    add_product(
+        cells,
+        FOUR,
+        b - a,
+        count,
+        step,
+        left,
+        Matrix(right + a, shares),
+        Matrix(start + a - low, row),
+        Matrix(target + a, shares),
+    )
+    root, root_start = Matrix(right + at.width, shares), Matrix(start + row - 1, row)
+    add_product(
+        cells, FOUR, 1, count, step, left, root, root_start, Matrix(target + at.width, shares)
+    )
+    # The columns, with the rows that are left.
+    a, b = (four + FOUR, high) if upper else (low, four)
+    add_product(
+        cells,
+        b - a,
+        FOUR,
+        count,
+        step,
+        Matrix(at.factors + a * factors + gone, factors),
+        Matrix(right + four, shares),
+        Matrix(block + (a - low) * row + four - low, row),
+        Matrix(at.factors + a * factors + four, factors),
+    )
+
+
+@subkernel()
+def _keep(
+    cells: Floats, at: Layout, block: int, low: int, high: int, kept: int, upper: bool
+) -> None:
+    """Write what is left behind the block."""
+    step, row = 1 if upper else -1, high - low + 1
+    gone, count = (low, kept - low) if upper else (high - 1, high - kept)
+    a, b = (kept, high) if upper else (low, kept)
+    left = Matrix(at.factors + a * at.width + gone, at.width)
+    right, stride = at.shares + gone * (at.width + 1), at.width + 1
+    start, target = block + (a - low) * row, block + (high - low) * row
+    add_product(
+        cells,
+        b - a,
+        b - a,
+        count,
+        step,
+        left,
+        Matrix(right + a, stride),
+        Matrix(start + a - low, row),
+        Matrix(target, b - a + 1),
+    )
+    root, root_start = Matrix(right + at.width, stride), Matrix(start + row - 1, row)
+    add_product(
+        cells, b - a, 1, count, step, left, root, root_start, Matrix(target + b - a, b - a + 1)
+    )
+
+
+@subkernel()
 def eliminate(
     cells: Floats, at: Layout, block: int, low: int, high: int, kept: int, upper: bool, single: bool
 ) -> None:
-    """Eliminate nodes of the block low..high-1 until low..kept-1 or, if `upper`, kept..high-1 stand.
+    """Eliminate nodes of block low..high-1 until low..kept-1 or, if `upper`, kept..high-1 stand.
 
     The block is not changed. Shares, factors and pivots of the eliminated nodes go to their
     regions, what is kept to the place behind the block.
     """
-    size, step = high - low, 1 if upper else -1
-    width, stride, row = at.width, at.width + 1, high - low + 1
-    begin, end = (low, kept) if upper else (kept, high)
-    for place in range(0, end - begin, FOUR):
-        four = begin + place if upper else end - FOUR - place
+    count, step = kept - low if upper else high - kept, 1 if upper else -1
+    for place in range(0, count, FOUR):
+        four = low + place if upper else high - FOUR - place
         first = four if upper else four + FOUR - 1
-        gone = low if upper else high - 1  # the first to be eliminated
         a, b = (four + FOUR, high) if upper else (low, four)
-        # The rows of the four, with the columns that are left and the root's.
-        c, d = (four, high) if upper else (low, four + FOUR)
-        left, right = at.factors + four * width + gone, at.shares + gone * stride
-        start, target = block + (four - low) * row, at.shares + four * stride
-        add_product(
-            cells,
-            FOUR,
-            d - c,
-            place,
-            step,
-            left,
-            width,
-            right + c,
-            stride,
-            start + c - low,
-            row,
-            1,
-            target + c,
-            stride,
-        )
-        add_product(
-            cells,
-            FOUR,
-            1,
-            place,
-            step,
-            left,
-            width,
-            right + width,
-            stride,
-            start + size,
-            row,
-            1,
-            target + width,
-            stride,
-        )
-        # The columns of the four, with the rows that are left.
-        add_product(
-            cells,
-            b - a,
-            FOUR,
-            place,
-            step,
-            at.factors + a * width + gone,
-            width,
-            right + four,
-            stride,
-            block + (a - low) * row + four - low,
-            row,
-            1,
-            at.factors + a * width + four,
-            width,
-        )
+        _update_four(cells, at, block, low, high, four, upper)
         _pivots_of_four(cells, at, first, step, a, b, kept if upper else low, single)
         _finish_rows(cells, at, first, step, a, b)
         _finish_columns(cells, at, first, step, a, b)
-    a, b = (kept, high) if upper else (low, kept)
-    gone = low if upper else high - 1
-    left, right = at.factors + a * width + gone, at.shares + gone * stride
-    start, target = block + (a - low) * row, block + size * row
-    add_product(
-        cells,
-        b - a,
-        b - a,
-        end - begin,
-        step,
-        left,
-        width,
-        right + a,
-        stride,
-        start + a - low,
-        row,
-        1,
-        target,
-        b - a + 1,
-    )
-    add_product(
-        cells,
-        b - a,
-        1,
-        end - begin,
-        step,
-        left,
-        width,
-        right + width,
-        stride,
-        start + size,
-        row,
-        1,
-        target + b - a,
-        b - a + 1,
-    )
+    _keep(cells, at, block, low, high, kept, upper)

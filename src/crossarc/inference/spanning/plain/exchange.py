@@ -42,7 +42,7 @@ def _by_eights(sizes: Ints, members: Ints, h: int) -> int:
 @subkernel()
 def _entry(sizes: Ints, offsets: Ints, member: int, h: int, m: int) -> int:
     """Where a sentence has arc (h, m + 1)."""
-    return offsets[member] + h * (sizes[member] + 1) + m + 1
+    return int(offsets[member] + h * (sizes[member] + 1) + m + 1)
 
 
 @subkernel()

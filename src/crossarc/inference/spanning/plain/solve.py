@@ -139,7 +139,7 @@ def _walk(
 
 @subkernel()
 def _finish(cells: Floats, at: Layout, lift: bool) -> None:
-    """mu[h, m] = w[h, m] E[h, m] / sum over h of the same; with `lift`, without the first factor."""
+    """mu[h, m] = w[h, m] E[h, m] / sum over h of the same; if `lift`, without the first factor."""
     zero, one = spread(cells, 0.0), spread(cells, 1.0)
     low, high, infinite = (
         spread(cells, _SMALLEST_PRODUCT),

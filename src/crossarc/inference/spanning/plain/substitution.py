@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.lanes import fused, load, store
 from crossarc.inference.spanning.plain.layout import FOUR, Layout
-from crossarc.inference.spanning.plain.products import add_product
+from crossarc.inference.spanning.plain.products import Matrix, add_product
 from crossarc.kernels import subkernel
 
 __all__ = ["substitute"]
@@ -48,22 +48,12 @@ def substitute(cells: Floats, at: Layout, low: int, high: int, kept: int, upper:
     for place in range(0, count, FOUR):
         four = kept - FOUR - place if upper else kept + place
         first, last = (four + FOUR, high) if upper else (low, four)
-        row = at.shares + four * stride
+        row, reach = at.shares + four * stride, Matrix(at.reach + four * width + a, width)
+        for place_in_four in range(FOUR):
+            root_share = load(cells, row + place_in_four * stride + width)
+            for m in range(b - a):
+                store(cells, reach.first + place_in_four * width + m, root_share)
         # Padding is last of all nodes, and zeros that come last change no sum.
-        add_product(
-            cells,
-            FOUR,
-            b - a,
-            last - first,
-            1,
-            row + first,
-            stride,
-            at.reach + first * width + a,
-            width,
-            row + width,
-            stride,
-            0,
-            at.reach + four * width + a,
-            width,
-        )
+        shares, known = Matrix(row + first, stride), Matrix(at.reach + first * width + a, width)
+        add_product(cells, FOUR, b - a, last - first, 1, shares, known, reach, reach)
         _among_four(cells, at, four + FOUR - 1 if upper else four, step, a, b)

@@ -33,7 +33,7 @@ def infer_together(
     end: int,
     space: Floats,
 ) -> int:
-    """`infer_group` for groups begin..end-1 of up to LANES; group g is order[starts[g]:starts[g + 1]].
+    """`infer_group` for groups begin..end-1 of up to LANES: g is order[starts[g]:starts[g + 1]].
 
     Works in `space` if that is large enough; returns how many floats are.
     """
