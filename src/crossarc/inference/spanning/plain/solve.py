@@ -1,10 +1,28 @@
-"""Eight sentences in lockstep: log Z and marginals in float64, with the same proof as `plain`.
+"""Matrix-tree inference in float64: log Z and marginals of sentences in lockstep.
 
-Every operation is done on eight sentences at once, one a lane, so that no loop is short and nearly
-all of them are products of matrices in registers. Shorter sentences are padded (`layout`). A lane
-never sees its neighbours, and what padding adds is exactly zero, so that a sentence's result is
-the same, bit for bit, whatever the others are: blocks are divided at powers of two, hence at the
-same places whatever the width. A lane that fails the rule of docs/numerics.md is left to `wide`.
+Read w[h, m] as a walk that steps from m to h and ends at the root. Eliminating node k,
+
+    d_k = sum over the remaining h of w[h, k],      w[h, m] += w[h, k] w[k, m] / d_k,
+
+leaves the same tree weight times d_k, so Z is the product of the d_k (for a single root, the root
+counts in d_k only for the last node; Koo et al. 2007, section 3.2, is the same limit). With E from
+`schedule`,
+
+    mu[h, m] = w[h, m] E[h, m] / s_m,      s_m = sum over h of w[h, m] E[h, m].
+
+Only sums, products and quotients of non-negative numbers occur, so every result has a relative
+error of a few n rounding units, *provided that no product that matters underflows*. That is
+certain in two cases (docs/numerics.md):
+
+1. No arc is forbidden and every weight is at least 2^-894 of its column's largest. Elimination only
+   adds to an entry, so all entries stay above that, and a product that underflows, being below
+   2^-1022, cannot change a digit of the entry it is added to.
+2. Some arcs are forbidden, weights are as above, and in every update the smallest factors that are
+   not zero have a product of at least 2^-960. Then no product underflows at all.
+
+Otherwise, or when a single-root quantity overflows, the caller uses `wide`. Lanes do not see each
+other, and what padding adds is exactly zero: a sentence's result is the same whatever its
+neighbours are.
 """
 
 from __future__ import annotations
