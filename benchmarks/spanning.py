@@ -190,9 +190,8 @@ def memory() -> None:
         for n in sizes:
             setup = f"k = 0; scores = np.random.default_rng(0).normal(size=({n + 1}, {n + 1}))"
             used.append(peak_memory(setup, question))
-        shown = ", ".join(
-            f"n={n} {mib:.1f} ({mib * 2**20 / n**2:.0f})" for n, mib in zip(sizes, used, strict=True)
-        )
+        rows = zip(sizes, used, strict=True)
+        shown = ", ".join(f"n={n} {mib:.1f} ({mib * 2**20 / n**2:.0f})" for n, mib in rows)
         print(f"  {question} (bytes over n^2): {shown}")
     setup = "scores = np.random.default_rng(0).normal(size=(51, 51)); k = "
     kept = {k: peak_memory(f"{setup}{k}", "kbest(k)") for k in (100, 1000, 10_000)}

@@ -23,18 +23,28 @@ def in_groups(sizes: Ints) -> tuple[Ints, Ints, Ints]:
     is so much longer than the next that it is better left to itself is not in any.
     """
     order = np.argsort(-sizes, kind="stable")
-    lengths, works = sizes[order].tolist(), (sizes[order] ** 3 + 100).tolist()
-    together: list[int] = []
-    starts, alone, place = [0], [], 0
-    while place < len(works):
-        group = works[place : place + _LANES]
-        longest = lengths[place]
-        worth = _WORTH if longest <= _LONG else _WORTH_IF_LONG
-        if longest <= _TOO_LONG and sum(group) >= worth * group[0]:
-            together.extend(range(place, place + len(group)))
-            starts.append(len(together))
+    lengths = sizes[order].tolist()
+    starts: list[int] = []
+    alone: list[int] = []
+    place = 0
+    while place < len(lengths):
+        group = lengths[place : place + _LANES]
+        if _is_worth_it(group):
+            starts.append(place - len(alone))
             place += len(group)
         else:
             alone.append(place)
             place += 1
-    return order[together], np.array(starts, np.int64), order[alone]
+    starts.append(place - len(alone))
+    together = np.delete(order, alone) if alone else order
+    return together, np.array(starts, np.int64), order[alone]
+
+
+def _is_worth_it(lengths: list[int]) -> bool:
+    longest = lengths[0]
+    worth = _WORTH if longest <= _LONG else _WORTH_IF_LONG
+    if longest > _TOO_LONG:
+        return False
+    if lengths[-1] == longest:
+        return len(lengths) >= worth
+    return sum((n / longest) ** 3 for n in lengths) >= worth
