@@ -40,7 +40,9 @@ KERNEL_MODULES = (
     "crossarc.inference.projective.sibling",
     "crossarc.inference.spanning.argmax",
     "crossarc.inference.spanning.second_best",
-    "crossarc.inference.spanning.matrix_tree",
+    "crossarc.inference.spanning.plain.together",
+    "crossarc.inference.spanning.plain.alone",
+    "crossarc.inference.spanning.wide_infer",
     "crossarc.inference.transition.covington",
 )
 
