@@ -244,7 +244,10 @@ class ProjectiveTrees(TreeDistribution):
     # Best trees.
 
     def _best(self, index: int) -> Tree | None:
-        return self._finished(index, self._kernels.heads(index), self._batch.scores(index))
+        heads, score = self._kernels.heads(index)
+        if math.isfinite(score) and not self._batch.labelled and self._sibling is None:
+            return proven_tree(Tree._trusted(heads, None), score)
+        return self._finished(index, heads, self._batch.scores(index))
 
     def _proven(self, index: int, forest: Forest, parts: Shorts) -> Tree:
         """The tree of a derivation that is the best of those left."""

@@ -61,7 +61,7 @@ SPARE = TERMS * LANES
 def _note(space: Floats, arcs: Lanes, both: Lanes, to: Lanes, complete: Lanes) -> None:
     """Keep the least and the largest of the items of one direction."""
     zero, far = repeat(0.0), repeat(np.inf)
-    made = choose(zero, arcs, choose(zero, both, to, far), far)
+    made = choose(zero, arcs, choose(zero, both, smaller(to, both), far), far)
     least = smaller(made, choose(zero, complete, complete, far))
     store_entries(space, LANES * LEAST, smaller(least, load_entries(space, LANES * LEAST)))
     most = larger(both, load_entries(space, LANES * MOST))

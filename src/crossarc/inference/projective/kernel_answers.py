@@ -40,7 +40,7 @@ class KernelAnswers:
         self._batch, self._sibling, self._single = batch, sibling, single
         self._threads = threads
         self._totals: Floats | None = None
-        self._heads: list[Ints] | None = None
+        self._heads: tuple[list[Ints], list[float]] | None = None
         self._arcs: dict[bool, Floats] = {}
         self._parts: dict[bool, list[Floats]] = {}
 
@@ -84,11 +84,14 @@ class KernelAnswers:
         none = -np.inf if logs else 0.0
         return np.where(places >= 0, table.reshape(-1)[places], none)
 
-    def heads(self, index: int) -> Ints:
-        """Of the best tree; all -1 when there is none."""
+    def heads(self, index: int) -> tuple[Ints, float]:
+        """Of the best tree, all -1 when there is none; and the sum of its arcs' scores.
+
+        The sum is right where it is finite and arcs have no labels.
+        """
         if self._heads is None:
             self._heads = self._best()
-        return self._heads[index]
+        return self._heads[0][index], self._heads[1][index]
 
     def _sum(self, wanted: int, out: Floats, parts: list[Floats] | None) -> None:
         batch = self._batch
@@ -144,7 +147,9 @@ class KernelAnswers:
             self._sibling.dense(index).reshape(-1),
         )
 
-    def _best(self) -> list[Ints]:
+    def _best(self) -> tuple[list[Ints], list[float]]:
+        from crossarc.inference.spanning.argmax import score_trees
+
         batch = self._batch
         starts = np.cumsum(batch.sizes)
         heads = np.empty(int(starts[-1]) if len(batch) else 0, np.int64)
@@ -164,7 +169,10 @@ class KernelAnswers:
 
         work = first_order if self._sibling is None else second_order
         over_ranges(work, (batch.sizes**3 + 1000).tolist(), self._threads)
-        return found
+        scores = np.empty(len(batch))
+        score_trees(batch.arcs, batch.sizes, batch.offsets, heads, scores, 0, len(batch))
+        heads.flags.writeable = False
+        return np.split(heads, starts[:-1]), scores.tolist()
 
 
 def best_heads(scores: Floats, single: bool, factor: Floats | None = None) -> Ints:

@@ -97,6 +97,7 @@ def _solve_plain(
     scores: Floats,
     nodes: int,
     single: bool,
+    heaviest: float,
     forbidden: bool,
     wanted: int,
     arcs: Floats,
@@ -106,7 +107,8 @@ def _solve_plain(
     total, least, most = _inside(x, w, nodes, single, forbidden)
     least = min(1.0, least, total if total > 0.0 else 1.0)
     lowest = _LOWEST_PRODUCT if forbidden else _LOWEST
-    if not (least >= lowest and most <= _HIGHEST and most * (most / least) <= _RANGE):
+    spread = heaviest * most * (most / least)
+    if not (least >= lowest and most <= _HIGHEST and spread <= _RANGE):
         return False, total
     if total == 0.0 or wanted == TOTAL:
         return total > 0.0 or forbidden, total
@@ -116,7 +118,7 @@ def _solve_plain(
     goal = power_of_two(headroom) / total
     sibling_outside(x, o, w, nodes, single, goal, arcs)
     smallest = _read_parts(w, scores, nodes, single, headroom, wanted, arcs, parts)
-    return wanted == MARGINALS or smallest >= most * most * _LOWEST, total
+    return wanted == MARGINALS or smallest >= heaviest * most * most * _LOWEST, total
 
 
 @subkernel()
@@ -150,10 +152,12 @@ def _infer_one(
     shift = sibling_root_shift(scores, sibling, nodes, single, potentials)
     if shift == -np.inf:
         return -np.inf, 0.0
-    fits, forbidden = fill_parts(w, scores, sibling, nodes, masses, single, potentials, shift, rest)
+    fits, heaviest, forbidden = fill_parts(
+        w, scores, sibling, nodes, masses, single, potentials, shift, rest
+    )
     if fits:
         certain, total = _solve_plain(
-            x, o, w, scores, nodes, single, forbidden, wanted, arcs, parts
+            x, o, w, scores, nodes, single, heaviest, forbidden, wanted, arcs, parts
         )
         if certain:
             if total == 0.0:

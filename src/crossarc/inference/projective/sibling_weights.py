@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Logarithms of weights are between these; where arcs are forbidden, above SMALL.
-_LOWEST, _HIGHEST, _SMALL = -620.0, 34.0, -207.0  # 2^-894, 2^49, 2^-298
+_LOWEST, _HIGHEST, _SMALL = -620.0, 620.0, -207.0  # 2^-894, 2^894, 2^-298
 
 _INVERSE_LN2 = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -221,8 +221,8 @@ def fill_parts(
     potentials: Floats,
     shift: float,
     buffer: Floats,
-) -> tuple[bool, bool]:
-    """The weights of parts; whether float64 holds them, and whether an arc is forbidden.
+) -> tuple[bool, float, bool]:
+    """The weights of parts; whether float64 holds them, the largest, and whether arcs are forbidden.
 
     Args:
         potentials, buffer: with LANES numbers more at the end.
@@ -259,7 +259,7 @@ def fill_parts(
     for lane in range(LANES):
         lowest, highest = min(lowest, buffer[lane]), max(highest, buffer[LANES + lane])
     floor = _SMALL if forbidden else _LOWEST
-    return lowest > floor and highest < _HIGHEST, forbidden
+    return lowest > floor and highest < _HIGHEST, math.exp(min(highest, _HIGHEST)), forbidden
 
 
 @subkernel()

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Weights that are not 0 are between these.
-_LOWEST, _HIGHEST = -620.0, 34.0  # 2^-894, 2^49
+_LOWEST, _HIGHEST = -620.0, 620.0  # 2^-894, 2^894
 
 
 @subkernel()
