@@ -16,10 +16,10 @@ Floats = NDArray[np.float64]
 
 _MOST = 1 << 22  # 32 MiB a thread
 
-# glibc returns freed memory to the system in pieces as large as twice the largest array freed so
-# far, and takes a page fault for every 4 KiB when it needs it again. Freed once, unused, this
-# array makes it keep what scores and results of a batch need from one batch to the next.
-np.empty(3 << 20)
+# glibc gives freed memory back to the system once it is twice as much as the largest array freed
+# so far (of up to 32 MiB), and takes a page fault for every 4 KiB when it is needed again. Freed
+# once, untouched, this array makes it keep what the next batch needs.
+np.empty(_MOST - 1024)
 
 
 class _Kept(threading.local):
