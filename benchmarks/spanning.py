@@ -3,7 +3,7 @@
     OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv-bench/bin/python benchmarks/spanning.py
 
 Best trees and log Z with marginals, batch 64, random and peaked scores, in turn, medians of five,
-one thread; then two threads against one, growth in words, labels and k, and start-up.
+one thread; then two threads against one, growth in words, labels and k, memory, and start-up.
 """
 
 from __future__ import annotations
@@ -164,10 +164,45 @@ def growth() -> None:
         print(f"  {found:,} best trees, n=50: {time.perf_counter() - start:.3f} s")
 
 
+def peak_memory(setup: str, question: str) -> float:
+    """MiB that a question adds to the peak of a fresh process, kernels loaded."""
+    code = (
+        "import resource, numpy as np, crossarc as ca\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "def ask(scores, k):\n"
+        f"    return ca.SpanningTrees(scores, threads=1).{question}\n"
+        "def both(scores, k):\n"
+        "    answer = ask(scores, k)\n"
+        "    return list(answer) if hasattr(answer, '__next__') else answer\n"
+        "both(np.random.default_rng(0).normal(size=(9, 9)), 3)\n"
+        f"{setup}\n"
+        "before = peak(); kept = both(scores, k); print((peak() - before) / 1024)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(shown.stdout)
+
+
+def memory() -> None:
+    print("\nmemory beyond the scores, MiB")
+    sizes = (200, 400, 800, 1600)
+    for question in ("argmax()", "marginals()"):
+        used = []
+        for n in sizes:
+            setup = f"k = 0; scores = np.random.default_rng(0).normal(size=({n + 1}, {n + 1}))"
+            used.append(peak_memory(setup, question))
+        rows = zip(sizes, used, strict=True)
+        shown = ", ".join(f"n={n} {mib:.1f} ({mib * 2**20 / n**2:.0f})" for n, mib in rows)
+        print(f"  {question} (bytes over n^2): {shown}")
+    setup = "scores = np.random.default_rng(0).normal(size=(51, 51)); k = "
+    kept = {k: peak_memory(f"{setup}{k}", "kbest(k)") for k in (100, 1000, 10_000)}
+    print("  k best trees, n=50, kept:", ", ".join(f"k={k} {mib:.1f}" for k, mib in kept.items()))
+
+
 def start_up() -> None:
     print("\nstart-up, seconds for a process that asks for")
-    for question in ("argmax", "marginals"):
-        code = f"import numpy, crossarc as ca; ca.SpanningTrees(numpy.zeros((9, 9))).{question}()"
+    one, many = "numpy.zeros((9, 9))", "[numpy.zeros((9, 9))] * 8"
+    for question, scores in (("argmax", one), ("marginals", one), ("marginals", many)):
+        code = f"import numpy, crossarc as ca; ca.SpanningTrees({scores}).{question}()"
         with tempfile.TemporaryDirectory() as folder:
             row = []
             for _ in range(2):
@@ -175,7 +210,7 @@ def start_up() -> None:
                 environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
                 subprocess.run([sys.executable, "-c", code], env=environment, check=True)
                 row.append(time.perf_counter() - start)
-        print(f"  {question}: {row[0]:.1f} after installation, {row[1]:.2f} later")
+        print(f"  {scores}, {question}: {row[0]:.1f} after installation, {row[1]:.2f} later")
 
 
 def main() -> None:
@@ -187,6 +222,7 @@ def main() -> None:
     compare("log Z + marginals (multi-root)", sum_jobs)
     two_threads()
     growth()
+    memory()
     start_up()
 
 

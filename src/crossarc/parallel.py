@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 
 __all__ = ["over_ranges", "thread_count"]
 
@@ -37,10 +39,37 @@ def over_ranges(
     if workers <= 1:
         work(0, len(costs))
         return
-    with ThreadPoolExecutor(workers) as pool:
-        ranges = _ranges(costs, workers * _CHUNKS_A_THREAD)
-        for future in [pool.submit(work, begin, end) for begin, end in ranges]:
-            future.result()
+    waiting = deque(_ranges(costs, workers * _CHUNKS_A_THREAD))
+
+    def take_part() -> None:
+        while waiting:
+            try:
+                begin, end = waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            work(begin, end)
+
+    # This thread takes part, too. So nobody waits for a thread that waits itself, even where
+    # `work` shares out work of its own.
+    others = [_helpers(workers - 1).submit(take_part) for _ in range(workers - 1)]
+    try:
+        take_part()
+    finally:
+        waiting.clear()
+        for other in others:
+            if not other.cancel():
+                other.result()
+
+
+@lru_cache
+def _helpers(count: int) -> ThreadPoolExecutor:
+    """Threads that are kept: to start them takes longer than many a batch."""
+    return ThreadPoolExecutor(count, "crossarc")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process has the pools, but none of their threads.
+    os.register_at_fork(after_in_child=_helpers.cache_clear)
 
 
 def _ranges(costs: Sequence[float], parts: int) -> list[tuple[int, int]]:

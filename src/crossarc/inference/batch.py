@@ -76,6 +76,21 @@ class Batch:
         whole = self.arcs if flat is None else flat
         return whole[at : at + width * width].reshape(width, width)
 
+    def squares(self, flat: Floats) -> list[Floats]:
+        """The parts of all sentences of a flat array, as square views."""
+        width = self._widths[0] if self._widths else 1
+        if self._widths.count(width) == len(self._widths):
+            return list(flat.reshape(-1, width, width))
+        return [self.square(index, flat) for index in range(len(self))]
+
+    def rows(self, flat: NDArray[Any]) -> list[NDArray[Any]]:
+        """The parts of all sentences of an array with an entry for each word."""
+        width = self._widths[0] if self._widths else 1
+        if self._widths.count(width) == len(self._widths):
+            return list(flat.reshape(-1, width - 1))
+        ends = np.cumsum(self.sizes).tolist()
+        return [flat[end - width + 1 : end] for end, width in zip(ends, self._widths, strict=True)]
+
     def mass(self, index: int) -> Floats:
         """A sentence's part of `masses`."""
         return self.square(index, self.masses)
@@ -103,12 +118,16 @@ def _arrays(scores: Scores, lengths: Sequence[int] | None) -> tuple[list[NDArray
     else:
         is_batch = isinstance(scores, list | tuple)
         arrays = [np.asarray(one) for one in scores] if is_batch else [np.asarray(scores)]
-    for index, array in enumerate(arrays):
-        shape = array.shape
-        plain = len(shape) == 2 and shape[0] == shape[1] > 1 and array.dtype.kind in "fiu"
-        if not plain or arrays[0].ndim == 3:
+    if not all(map(_is_plain, {(array.shape, array.dtype) for array in arrays})):
+        for index, array in enumerate(arrays):
             _check_shape(array, arrays[0], f"sentence {index}: " if is_batch else "")
     return arrays, is_batch
+
+
+def _is_plain(kind: tuple[tuple[int, ...], np.dtype[Any]]) -> bool:
+    """Whether a shape and a kind of numbers are those of scores without labels."""
+    shape, dtype = kind
+    return len(shape) == 2 and shape[0] == shape[1] > 1 and dtype.kind in "fiu"
 
 
 def _check_shape(array: NDArray[Any], first: NDArray[Any], name: str) -> None:

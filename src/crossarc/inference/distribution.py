@@ -93,11 +93,11 @@ class TreeDistribution(ABC):
 
     def marginals(self) -> Any:
         """Probability of each arc, in the shape of the scores; read-only."""
-        return self._each(lambda index: self._feasible_marginals(index, False))
+        return self._tables(False)
 
     def log_marginals(self) -> Any:
         """Log-probability of each arc, also where the probability itself would be 0; read-only."""
-        return self._each(lambda index: self._feasible_marginals(index, True))
+        return self._tables(True)
 
     def argmax(self) -> Any:
         """The tree with the highest score."""
@@ -173,11 +173,16 @@ class TreeDistribution(ABC):
 
         def share(index: int) -> float:
             probabilities = self._feasible_marginals(index, False)
-            return float(np.mean(self._arcs_of(index, trees[index], probabilities)))
+            # Summed over labels, a probability may be rounded to more than 1.
+            return min(1.0, float(np.mean(self._arcs_of(index, trees[index], probabilities))))
 
         return self._each(share)
 
     # How the answers are made.
+
+    def _tables(self, logs: bool) -> Any:
+        """Marginals, or their logarithms."""
+        return self._each(lambda index: self._feasible_marginals(index, logs))
 
     def _sum_total(self, index: int) -> float:
         high, low = self._log_total(index)

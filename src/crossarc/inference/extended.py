@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 from crossarc.kernels import subkernel
 
 __all__ = [
+    "EXP_COEFFICIENTS",
+    "INVERSE_LN2",
     "LARGEST_SCORE",
+    "LN2_HIGH",
+    "LN2_LOW",
+    "LOWEST_WEIGHT",
     "SMALLEST",
     "ZERO",
     "add_at",
@@ -40,15 +45,20 @@ LARGEST_SCORE = 1e12
 #: Exponents of weights are cut off here, below all that scores of that size can have.
 SMALLEST = -(1 << 44)
 
+#: In float64, weights whose logarithms are above this are safe: 2^-894.
+LOWEST_WEIGHT = -620.0
+
 # ln 2 in two parts; the first has 33 bits, so that its product with k < 2**20 is exact.
-_LN2_HIGH = 6.93147180369123816490e-01
-_LN2_LOW = 1.90821492927058770002e-10
+LN2_HIGH = 6.93147180369123816490e-01
+LN2_LOW = 1.90821492927058770002e-10
 _EXACT = 1 << 20
 # ln 2 as the float nearest to it and what that lacks.
 _LN2 = 0.6931471805599453
 _LN2_REST = 2.319046813846299558e-17
+#: Of the Taylor polynomial of exp, from degree 13 down: exact to 4e-18 up to ln(2) / 2.
+EXP_COEFFICIENTS = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
 _SPLIT = 134217729.0  # 2^27 + 1
-_INVERSE_LN2 = 1.4426950408889634
+INVERSE_LN2 = 1.4426950408889634
 _BIAS = 1023
 _FRACTION = (1 << 52) - 1
 
@@ -90,7 +100,7 @@ def times_ln2(k: float) -> tuple[float, float]:
 @subkernel()
 def exp_parts_wide(x: float, tail: float) -> tuple[float, int]:
     """`exp_parts` for arguments of any size: k ln 2 to twice the digits."""
-    k = math.floor(x * _INVERSE_LN2 + 0.5)
+    k = math.floor(x * INVERSE_LN2 + 0.5)
     if abs(k) < _EXACT:
         return exp_parts(x, tail)
     high, low = times_ln2(k)
@@ -102,24 +112,14 @@ def exp_parts_wide(x: float, tail: float) -> tuple[float, int]:
 def exp_parts(x: float, tail: float) -> tuple[float, int]:
     """exp(x + tail) as mantissa and exponent, for |x| < 7e5 and a tail that is small beside x.
 
-    exp(x) = 2^k exp(r) with r = x - k ln 2; the Taylor polynomial of degree 13 is exact to
-    4e-18 for |r| <= ln(2) / 2.
+    exp(x) = 2^k exp(r) with r = x - k ln 2.
     """
-    k = math.floor(x * _INVERSE_LN2 + 0.5)
-    r = ((x - k * _LN2_HIGH) - k * _LN2_LOW) + tail
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    return (p * r + 1.0) * r + 1.0, max(int(k), SMALLEST)
+    k = math.floor(x * INVERSE_LN2 + 0.5)
+    r = ((x - k * LN2_HIGH) - k * LN2_LOW) + tail
+    p = EXP_COEFFICIENTS[0]
+    for place in range(1, len(EXP_COEFFICIENTS)):
+        p = p * r + EXP_COEFFICIENTS[place]
+    return p, max(int(k), SMALLEST)
 
 
 @subkernel()

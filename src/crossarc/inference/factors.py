@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crossarc.errors import ScoreError
 from crossarc.inference.batch import Batch
+from crossarc.inference.packing import pack_siblings
 
 __all__ = ["Given", "Parts", "SiblingFactor", "sibling_parts"]
 
@@ -119,11 +120,12 @@ class SiblingFactor:
                 f"{name}{self.name} must be real numbers {(width,) * 3}, [h, s, m]: got "
                 f"{array.dtype} {array.shape}"
             )
-        usable = self._usable(index)
-        scores = np.where(usable, array, 0.0).astype(np.float64, copy=False)
-        bad = ~np.isfinite(scores)
-        if bad.any():
-            self._refuse(index, np.argwhere(bad)[0].tolist(), scores[bad][0])
+        scores = np.zeros(array.shape)
+        given = np.ascontiguousarray(array, np.float64)
+        bad = pack_siblings(given, self._batch.square(index), self._single, scores)
+        if bad >= 0:
+            where = [int(i) for i in np.unravel_index(bad, scores.shape)]
+            self._refuse(index, where, float(given.reshape(-1)[bad]))
         self._keep(scores.reshape(-1), None)
 
     def _take_parts(self, index: int, given: Parts) -> None:

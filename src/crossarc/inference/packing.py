@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crossarc.inference.extended import exp_parts, power_of_two
 from crossarc.kernels import READ_INT, kernel, subkernel
 
-__all__ = ["pack_labelled", "seal_arcs", "spread_labels"]
+__all__ = ["pack_labelled", "pack_siblings", "seal_arcs", "spread_labels"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,21 +23,21 @@ _READ3 = types.Array(types.float64, 3, "C", readonly=True)
 
 @kernel(types.int64(types.float64[::1], READ_INT, READ_INT))
 def seal_arcs(scores: Floats, sizes: Ints, offsets: Ints) -> int:
-    """Put -inf where no tree has an arc; returns the flat place of a bad score, or -1."""
-    bad = -1
+    """Put -inf where no tree has an arc; returns the flat place of the first bad score, or -1."""
     for s in range(sizes.shape[0]):
         width = sizes[s] + 1
         for h in range(width):
-            row = scores[offsets[s] + h * width : offsets[s] + (h + 1) * width]
-            row[0] = row[h] = -np.inf
-            good = True
-            for m in range(width):
-                good &= row[m] < np.inf
-            if not good:
-                for m in range(width):
-                    if not row[m] < np.inf:
-                        bad = offsets[s] + h * width + m
-    return bad
+            row = offsets[s] + h * width
+            scores[row] = scores[row + h] = -np.inf
+    # One loop over all, without a branch, is a matter of vector instructions.
+    count = 0
+    for place in range(scores.shape[0]):
+        count += 0 if scores[place] < np.inf else 1
+    if count > 0:
+        for place in range(scores.shape[0]):
+            if not scores[place] < np.inf:
+                return place
+    return -1
 
 
 @subkernel(reorder=True)
@@ -75,6 +75,34 @@ def pack_labelled(scores: Floats, out: Floats, tops: Floats, masses: Floats) -> 
             tops[h, m], masses[h, m] = top, 1.0
             if top > -np.inf and bad < 0:
                 masses[h, m] = _mass(out[h, m], top)
+    return bad
+
+
+@kernel(types.int64(_READ3, _READ2, types.boolean, _F3))
+def pack_siblings(given: Floats, arcs: Floats, single: bool, out: Floats) -> int:
+    """Copy the sibling parts that trees have into zeros: both arcs allowed, s between or s = h.
+
+    Returns the flat place of a part that is not finite, or -1.
+    """
+    width = given.shape[0]
+    bad = -1
+    for h in range(width):
+        for s in range(width):
+            is_first = s == h
+            if not is_first and (s == 0 or arcs[h, s] == -np.inf or (h == 0 and single)):
+                continue
+            first = 1 if is_first or s < h else s + 1
+            last = s if s < h else width
+            parts, kept, heads = given[h, s], out[h, s], arcs[h]
+            good = True
+            for m in range(first, last):
+                value = parts[m] if heads[m] > -np.inf else 0.0
+                good &= abs(value) < np.inf
+                kept[m] = value
+            if not good:
+                for m in range(first, last):
+                    if not abs(kept[m]) < np.inf:
+                        bad = (h * width + s) * width + m
     return bad
 
 

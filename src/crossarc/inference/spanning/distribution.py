@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.distribution import TreeDistribution, proven_tree
 from crossarc.inference.packing import spread_labels
+from crossarc.inference.spanning.sums import sum_over_trees
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
@@ -50,29 +52,11 @@ class SpanningTrees(TreeDistribution):
     def _is_single(self) -> bool:
         return self.root == "single"
 
-    def _infer(self, wanted: int, out: Floats) -> Floats:
-        """Run the kernel over the batch; the sums come with whatever is wanted."""
-        from crossarc.inference.spanning.matrix_tree import infer
-
+    def _sum(self, wanted: int) -> Floats:
+        """What is wanted of the batch; the sums come with it."""
         batch = self._batch
-        sums = np.empty((2, len(batch)))
-
-        def work(begin: int, end: int) -> None:
-            infer(
-                batch.arcs,
-                batch.masses,
-                batch.sizes,
-                batch.offsets,
-                self._is_single,
-                wanted,
-                out,
-                sums,
-                begin,
-                end,
-            )
-
-        over_ranges(work, (batch.sizes**3 + 100).tolist(), self._threads)
-        if np.isnan(sums).any():
+        sums, out = sum_over_trees(batch, self._is_single, wanted, self._threads)
+        if np.isnan(sums[0]).any():
             self._refuse_large(int(np.isnan(sums[0]).argmax()))
         if self._sums is None:
             self._sums = sums
@@ -81,17 +65,44 @@ class SpanningTrees(TreeDistribution):
 
     @cached_property
     def _arc_marginals(self) -> Floats:
-        return self._infer(MARGINALS, np.full(self._batch.arcs.shape[0], 0.0))
+        return self._sum(MARGINALS)
 
     @cached_property
     def _arc_log_marginals(self) -> Floats:
-        return self._infer(LOG_MARGINALS, np.full(self._batch.arcs.shape[0], -np.inf))
+        return self._sum(LOG_MARGINALS)
+
+    @property
+    def _totals(self) -> Floats:
+        if self._sums is None:
+            self._sum(TOTAL)
+        assert self._sums is not None
+        return self._sums
 
     def _log_total(self, index: int) -> tuple[float, float]:
-        if self._sums is None:
-            self._infer(TOTAL, np.empty(0))
-        assert self._sums is not None
-        return float(self._sums[0, index]), float(self._sums[1, index])
+        high, low = self._totals[:, index]
+        return float(high), float(low)
+
+    # For batches, the most frequent questions are answered without a call a sentence.
+
+    def log_partition(self) -> Any:
+        """Log of the summed weight of all trees; -inf when there is none."""
+        values = (self._totals[0] + self._totals[1]).tolist()
+        return values if self._batch.is_batch else values[0]
+
+    def _tables(self, logs: bool) -> Any:
+        arcs = self._arc_log_marginals if logs else self._arc_marginals
+        if self._batch.labelled or not self._batch.is_batch or -np.inf in self._totals[0]:
+            return super()._tables(logs)
+        return self._batch.squares(arcs)
+
+    def argmax(self) -> Any:
+        """The tree with the highest score."""
+        heads, scores = self._best_trees
+        if self._batch.labelled or not self._batch.is_batch or not all(map(math.isfinite, scores)):
+            return super().argmax()
+        rows = self._batch.rows(heads)
+        pairs = zip(rows, scores, strict=True)
+        return [proven_tree(Tree._trusted(own), score) for own, score in pairs]
 
     def _marginals(self, index: int, logs: bool) -> Floats:
         batch = self._batch
@@ -106,8 +117,8 @@ class SpanningTrees(TreeDistribution):
         return out
 
     @cached_property
-    def _best_trees(self) -> tuple[Ints, list[int], list[float]]:
-        """The heads of all sentences' best trees end to end, where they begin, and their scores."""
+    def _best_trees(self) -> tuple[Ints, list[float]]:
+        """The heads of all sentences' best trees end to end, and their scores."""
         from crossarc.inference.spanning.argmax import best_heads_batch, score_trees
 
         batch = self._batch
@@ -122,11 +133,11 @@ class SpanningTrees(TreeDistribution):
 
         over_ranges(work, (batch.sizes**2 + 100).tolist(), self._threads)
         heads.flags.writeable = False
-        return heads, [0, *np.cumsum(batch.sizes).tolist()], scores.tolist()
+        return heads, scores.tolist()
 
     def _best(self, index: int) -> Tree | None:
-        heads, starts, scores = self._best_trees
-        own = heads[starts[index] : starts[index + 1]]
+        heads, scores = self._best_trees
+        own = self._batch.rows(heads)[index]
         if math.isfinite(scores[index]) and not self._batch.labelled:
             return proven_tree(Tree._trusted(own), scores[index])
         return self._finished(index, own, self._batch.scores(index))

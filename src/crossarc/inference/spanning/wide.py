@@ -183,13 +183,12 @@ def _walk(
             block_powers[m * (n + 1) + h] = weight_powers[m, h]
     shares, share_powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
     spare, spare_powers = np.empty(n), np.empty(n, np.int64)
-    steps = schedule(n, 1)
+    steps = schedule(n, 1, False)
     for step in range(steps.shape[0]):
-        kind, low, high, upper, at, root_at = steps[step]
+        kind, low, middle, high, upper, at, root_at = steps[step]
         # Blocks here carry their root weights with them.
         at += root_at
-        size = high - low
-        half = size // 2
+        size, half = high - low, middle - low
         if kind == BASE:
             reach[low, low], reach_powers[low, low] = 0.0, ZERO
             if low == 0:

@@ -1,0 +1,268 @@
+"""Eliminating nodes by four.
+
+With w[m, h] in the rows of a block, eliminating node k is  w[m, h] += w[m, k] s[k, h],  where
+s[k, h] = w[k, h] / d_k are the shares of k. Four nodes at a time are brought up to date (rows and
+columns: what the nodes before them add), then eliminated among themselves; what is kept is written
+once, in the end. So nearly all work is in products of matrices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.lanes import Lanes, choose, fused, load, spread, store
+from crossarc.inference.spanning.plain.layout import FOUR, Layout
+from crossarc.inference.spanning.plain.products import Matrix, add_product
+from crossarc.kernels import subkernel
+
+__all__ = ["eliminate", "keep_pivot", "leaving", "require_positive"]
+
+Floats = NDArray[np.float64]
+
+
+@subkernel()
+def require_positive(cells: Floats, at: Layout, d: Lanes) -> None:
+    """Note the lanes in which a denominator is not above 0."""
+    zero = spread(cells, 0.0)
+    store(cells, at.status, choose(zero, d, load(cells, at.status), zero))
+
+
+@subkernel()
+def leaving(
+    cells: Floats, at: Layout, node: int, root: int, kept: int, single: bool
+) -> tuple[Lanes, Lanes]:
+    """The root's weight, from cell `root`, and what counts in d_k besides other nodes.
+
+    If the first node that is kept is padding, all of them are, and there may be nowhere to go
+    but to the root. What comes out is not used; the root's weight grows by 1, to have numbers.
+    """
+    ghost = load(cells, at.ghosts + kept)
+    weight = load(cells, root) + ghost
+    return weight, load(cells, at.ghosts + node) + (ghost if single else weight)
+
+
+@subkernel()
+def _outside_sums(
+    cells: Floats, at: Layout, first: int, step: int, a: int, b: int, kept: int, single: bool
+) -> tuple[Lanes, Lanes, Lanes, Lanes]:
+    """Where four nodes' walks go outside of the four: to a..b-1 and the root; padding, away."""
+    stride, width = at.width + 1, at.width
+    row0 = at.shares + first * stride
+    row1, row2, row3 = row0 + step * stride, row0 + 2 * step * stride, row0 + 3 * step * stride
+    root0, x0 = leaving(cells, at, first, row0 + width, kept, single)
+    root1, x1 = leaving(cells, at, first + step, row1 + width, kept, single)
+    root2, x2 = leaving(cells, at, first + 2 * step, row2 + width, kept, single)
+    root3, x3 = leaving(cells, at, first + 3 * step, row3 + width, kept, single)
+    store(cells, row0 + width, root0)
+    store(cells, row1 + width, root1)
+    store(cells, row2 + width, root2)
+    store(cells, row3 + width, root3)
+    for h in range(a, b):
+        x0, x1 = x0 + load(cells, row0 + h), x1 + load(cells, row1 + h)
+        x2, x3 = x2 + load(cells, row2 + h), x3 + load(cells, row3 + h)
+    return x0, x1, x2, x3
+
+
+@subkernel()
+def _pivots_of_four(
+    cells: Floats, at: Layout, first: int, step: int, a: int, b: int, kept: int, single: bool
+) -> None:
+    """Eliminate nodes first, first + step, ... from each other; all others are one column."""
+    n0, n1, n2, n3 = first, first + step, first + 2 * step, first + 3 * step
+    stride = at.width + 1
+    row0, row1 = at.shares + n0 * stride, at.shares + n1 * stride
+    row2, row3 = at.shares + n2 * stride, at.shares + n3 * stride
+    x0, x1, x2, x3 = _outside_sums(cells, at, first, step, a, b, kept, single)
+
+    w01, w02, w03 = load(cells, row0 + n1), load(cells, row0 + n2), load(cells, row0 + n3)
+    inverse = keep_pivot(cells, at, n0, w01 + w02 + w03 + x0)
+    s01, s02, s03, x0 = w01 * inverse, w02 * inverse, w03 * inverse, x0 * inverse
+
+    f10, f20, f30 = load(cells, row1 + n0), load(cells, row2 + n0), load(cells, row3 + n0)
+    w12, w13 = fused(f10, s02, load(cells, row1 + n2)), fused(f10, s03, load(cells, row1 + n3))
+    x1 = fused(f10, x0, x1)
+    inverse = keep_pivot(cells, at, n1, w12 + w13 + x1)
+    s12, s13, x1 = w12 * inverse, w13 * inverse, x1 * inverse
+
+    f21, f31 = fused(f20, s01, load(cells, row2 + n1)), fused(f30, s01, load(cells, row3 + n1))
+    w23 = fused(f21, s13, fused(f20, s03, load(cells, row2 + n3)))
+    x2 = fused(f21, x1, fused(f20, x0, x2))
+    inverse = keep_pivot(cells, at, n2, w23 + x2)
+    s23, x2 = w23 * inverse, x2 * inverse
+
+    f32 = fused(f31, s12, fused(f30, s02, load(cells, row3 + n2)))
+    keep_pivot(cells, at, n3, fused(f32, x2, fused(f31, x1, fused(f30, x0, x3))))
+    _keep_three(cells, row0, n1, s01, n2, s02, n3, s03)
+    store(cells, row1 + n2, s12)
+    store(cells, row1 + n3, s13)
+    store(cells, row2 + n3, s23)
+    column = at.factors + n0
+    _keep_three(cells, column, n1 * at.width, f10, n2 * at.width, f20, n3 * at.width, f30)
+    store(cells, at.factors + n2 * at.width + n1, f21)
+    store(cells, at.factors + n3 * at.width + n1, f31)
+    store(cells, at.factors + n3 * at.width + n2, f32)
+
+
+@subkernel()
+def keep_pivot(cells: Floats, at: Layout, node: int, d: Lanes) -> Lanes:
+    """Keep a pivot and its inverse, and return the latter."""
+    require_positive(cells, at, d)
+    store(cells, at.pivots + node, d)
+    inverse = spread(cells, 1.0) / d
+    store(cells, at.inverses + node, inverse)
+    return inverse
+
+
+@subkernel()
+def _keep_three(
+    cells: Floats, at: int, a: int, x: Lanes, b: int, y: Lanes, c: int, z: Lanes
+) -> None:
+    store(cells, at + a, x)
+    store(cells, at + b, y)
+    store(cells, at + c, z)
+
+
+@subkernel()
+def _finish_rows(cells: Floats, at: Layout, first: int, step: int, a: int, b: int) -> None:
+    """From weights to shares in the columns outside of the four, and in the root's."""
+    n0, n1, n2, n3 = first, first + step, first + 2 * step, first + 3 * step
+    stride = at.width + 1
+    row0, row1 = at.shares + n0 * stride, at.shares + n1 * stride
+    row2, row3 = at.shares + n2 * stride, at.shares + n3 * stride
+    factors1, factors2 = at.factors + n1 * at.width, at.factors + n2 * at.width
+    factors3 = at.factors + n3 * at.width
+    f10, f20, f21 = (
+        load(cells, factors1 + n0),
+        load(cells, factors2 + n0),
+        load(cells, factors2 + n1),
+    )
+    f30, f31, f32 = (
+        load(cells, factors3 + n0),
+        load(cells, factors3 + n1),
+        load(cells, factors3 + n2),
+    )
+    i0, i1 = load(cells, at.inverses + n0), load(cells, at.inverses + n1)
+    i2, i3 = load(cells, at.inverses + n2), load(cells, at.inverses + n3)
+    for place in range(b - a + 1):
+        h = a + place if place < b - a else at.width
+        x0 = load(cells, row0 + h) * i0
+        x1 = fused(f10, x0, load(cells, row1 + h)) * i1
+        x2 = fused(f21, x1, fused(f20, x0, load(cells, row2 + h))) * i2
+        x3 = fused(f32, x2, fused(f31, x1, fused(f30, x0, load(cells, row3 + h)))) * i3
+        store(cells, row0 + h, x0)
+        store(cells, row1 + h, x1)
+        store(cells, row2 + h, x2)
+        store(cells, row3 + h, x3)
+
+
+@subkernel()
+def _finish_columns(cells: Floats, at: Layout, first: int, step: int, a: int, b: int) -> None:
+    """w[m, k] for the four k as each of them is eliminated, m outside."""
+    n0, n1, n2, n3 = first, first + step, first + 2 * step, first + 3 * step
+    stride = at.width + 1
+    row0, row1 = at.shares + n0 * stride, at.shares + n1 * stride
+    row2 = at.shares + n2 * stride
+    s01, s02, s03 = load(cells, row0 + n1), load(cells, row0 + n2), load(cells, row0 + n3)
+    s12, s13, s23 = load(cells, row1 + n2), load(cells, row1 + n3), load(cells, row2 + n3)
+    for m in range(a, b):
+        row = at.factors + m * at.width
+        x0 = load(cells, row + n0)
+        x1 = fused(x0, s01, load(cells, row + n1))
+        x2 = fused(x1, s12, fused(x0, s02, load(cells, row + n2)))
+        x3 = fused(x2, s23, fused(x1, s13, fused(x0, s03, load(cells, row + n3))))
+        store(cells, row + n1, x1)
+        store(cells, row + n2, x2)
+        store(cells, row + n3, x3)
+
+
+@subkernel()
+def _update_four(
+    cells: Floats, at: Layout, block: int, low: int, high: int, four: int, upper: bool
+) -> None:
+    """What the nodes eliminated before add to the rows and columns of the next four."""
+    step, row = 1 if upper else -1, high - low + 1
+    gone, count = (low, four - low) if upper else (high - 1, high - four - FOUR)
+    factors, shares = at.width, at.width + 1
+    left = Matrix(at.factors + four * factors + gone, factors)
+    right, start = at.shares + gone * shares, block + (four - low) * row
+    target = at.shares + four * shares
+    # The rows, with the columns that are left and the root's.
+    a, b = (four, high) if upper else (low, four + FOUR)
+    add_product(
+        cells,
+        FOUR,
+        b - a,
+        count,
+        step,
+        left,
+        Matrix(right + a, shares),
+        Matrix(start + a - low, row),
+        Matrix(target + a, shares),
+    )
+    root, root_start = Matrix(right + at.width, shares), Matrix(start + row - 1, row)
+    add_product(
+        cells, FOUR, 1, count, step, left, root, root_start, Matrix(target + at.width, shares)
+    )
+    # The columns, with the rows that are left.
+    a, b = (four + FOUR, high) if upper else (low, four)
+    add_product(
+        cells,
+        b - a,
+        FOUR,
+        count,
+        step,
+        Matrix(at.factors + a * factors + gone, factors),
+        Matrix(right + four, shares),
+        Matrix(block + (a - low) * row + four - low, row),
+        Matrix(at.factors + a * factors + four, factors),
+    )
+
+
+@subkernel()
+def _keep(
+    cells: Floats, at: Layout, block: int, low: int, high: int, kept: int, upper: bool
+) -> None:
+    """Write what is left behind the block."""
+    step, row = 1 if upper else -1, high - low + 1
+    gone, count = (low, kept - low) if upper else (high - 1, high - kept)
+    a, b = (kept, high) if upper else (low, kept)
+    left = Matrix(at.factors + a * at.width + gone, at.width)
+    right, stride = at.shares + gone * (at.width + 1), at.width + 1
+    start, target = block + (a - low) * row, block + (high - low) * row
+    add_product(
+        cells,
+        b - a,
+        b - a,
+        count,
+        step,
+        left,
+        Matrix(right + a, stride),
+        Matrix(start + a - low, row),
+        Matrix(target, b - a + 1),
+    )
+    root, root_start = Matrix(right + at.width, stride), Matrix(start + row - 1, row)
+    add_product(
+        cells, b - a, 1, count, step, left, root, root_start, Matrix(target + b - a, b - a + 1)
+    )
+
+
+@subkernel()
+def eliminate(
+    cells: Floats, at: Layout, block: int, low: int, high: int, kept: int, upper: bool, single: bool
+) -> None:
+    """Eliminate nodes of block low..high-1 until low..kept-1 or, if `upper`, kept..high-1 stand.
+
+    The block is not changed. Shares, factors and pivots of the eliminated nodes go to their
+    regions, what is kept to the place behind the block.
+    """
+    count, step = kept - low if upper else high - kept, 1 if upper else -1
+    for place in range(0, count, FOUR):
+        four = low + place if upper else high - FOUR - place
+        first = four if upper else four + FOUR - 1
+        a, b = (four + FOUR, high) if upper else (low, four)
+        _update_four(cells, at, block, low, high, four, upper)
+        _pivots_of_four(cells, at, first, step, a, b, kept if upper else low, single)
+        _finish_rows(cells, at, first, step, a, b)
+        _finish_columns(cells, at, first, step, a, b)
+    _keep(cells, at, block, low, high, kept, upper)

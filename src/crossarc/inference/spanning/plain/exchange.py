@@ -1,0 +1,126 @@
+"""The way of numbers from sentences to cells and back.
+
+Whole eights of words go through registers, in which eight times eight numbers change rows and
+columns; a single sentence has nothing to change.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.lanes import (
+    LANES,
+    Eight,
+    load_entries,
+    read_lane,
+    spread,
+    store,
+    store_entries,
+    transpose,
+    write_lane,
+)
+from crossarc.inference.spanning.plain.layout import Layout
+from crossarc.kernels import subkernel
+
+__all__ = ["gather", "scatter"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@subkernel()
+def _by_eights(sizes: Ints, members: Ints, h: int) -> int:
+    """How much of row h to take eight at a time from each of eight sentences."""
+    shortest = int(sizes[members[0]])
+    for lane in range(1, members.shape[0]):
+        shortest = min(shortest, int(sizes[members[lane]]))
+    whole = members.shape[0] == LANES and h <= shortest
+    return shortest // LANES * LANES if whole else 0
+
+
+@subkernel()
+def _entry(sizes: Ints, offsets: Ints, member: int, h: int, m: int) -> int:
+    """Where a sentence has arc (h, m + 1)."""
+    return int(offsets[member] + h * (sizes[member] + 1) + m + 1)
+
+
+@subkernel()
+def _eight_rows(flat: Floats, sizes: Ints, offsets: Ints, members: Ints, h: int, m: int) -> Eight:
+    """Of each sentence, eight neighbours in row h."""
+    return (
+        load_entries(flat, _entry(sizes, offsets, members[0], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[1], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[2], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[3], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[4], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[5], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[6], h, m)),
+        load_entries(flat, _entry(sizes, offsets, members[7], h, m)),
+    )
+
+
+@subkernel()
+def gather(
+    cells: Floats,
+    at: Layout,
+    flat: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    members: Ints,
+    target: int,
+    missing: float,
+) -> None:
+    """The members' square arrays as a block w[m, h] from cell `target`."""
+    width, row = at.width, at.width + 1
+    filling, entries = spread(cells, missing), cells.reshape(-1)
+    for cell in range(target, target + width * row):
+        store(cells, cell, filling)
+    for h in range(row):
+        place = target + (width if h == 0 else h - 1)
+        common = _by_eights(sizes, members, h)
+        for m in range(0, common, LANES):
+            eight = transpose(_eight_rows(flat, sizes, offsets, members, h, m))
+            for x in range(LANES):
+                store_entries(entries, (place + (m + x) * row) * LANES, eight[x])
+        for lane in range(members.shape[0]):
+            n = sizes[members[lane]]
+            source = offsets[members[lane]] + h * (n + 1) + 1
+            for m in range(common, n if h <= n else 0):
+                write_lane(cells, place + m * row, lane, flat[source + m])
+
+
+@subkernel()
+def _eight_cells(entries: Floats, first: int) -> Eight:
+    return (
+        load_entries(entries, first * LANES),
+        load_entries(entries, (first + 1) * LANES),
+        load_entries(entries, (first + 2) * LANES),
+        load_entries(entries, (first + 3) * LANES),
+        load_entries(entries, (first + 4) * LANES),
+        load_entries(entries, (first + 5) * LANES),
+        load_entries(entries, (first + 6) * LANES),
+        load_entries(entries, (first + 7) * LANES),
+    )
+
+
+@subkernel()
+def scatter(
+    cells: Floats, at: Layout, sizes: Ints, offsets: Ints, members: Ints, out: Floats
+) -> None:
+    """The results of each member, from cells [h, m] to its square array; 0 in column 0."""
+    entries = cells.reshape(-1)
+    for h in range(at.width + 1):
+        source = at.roots if h == 0 else at.reach + (h - 1) * at.width
+        common = _by_eights(sizes, members, h)
+        for m in range(0, common, LANES):
+            eight = transpose(_eight_cells(entries, source + m))
+            for lane in range(LANES):
+                store_entries(out, _entry(sizes, offsets, members[lane], h, m), eight[lane])
+        for lane in range(members.shape[0]):
+            n = sizes[members[lane]]
+            target = offsets[members[lane]] + h * (n + 1) + 1
+            if h <= n:
+                out[target - 1] = 0.0
+            for m in range(common, n if h <= n else 0):
+                out[target + m] = read_lane(cells, source + m, lane)

@@ -1,0 +1,125 @@
+"""log Z and marginals of all spanning trees of one or more sentences in lockstep."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.inference.lanes import read_lane
+from crossarc.inference.spanning.plain.exchange import scatter
+from crossarc.inference.spanning.plain.layout import Layout, lay_out
+from crossarc.inference.spanning.plain.solve import solve_plain
+from crossarc.inference.spanning.results import assemble, log_marginals, square_of
+from crossarc.inference.spanning.wanted import LOG_MARGINALS, TOTAL
+from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
+
+__all__ = ["SIGNATURE", "infer_group", "longest_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: Of the kernels `infer_together` and `infer_alone`, which differ in their cells.
+SIGNATURE = types.int64(
+    READ_FLOAT,
+    READ_FLOAT,
+    READ_INT,
+    READ_INT,
+    READ_INT,
+    READ_INT,
+    types.boolean,
+    types.int64,
+    types.float64[::1],
+    types.float64[:, ::1],
+    types.boolean[::1],
+    types.int64,
+    types.int64,
+    types.float64[::1],
+)
+
+
+@subkernel()
+def _total(
+    cells: Floats,
+    at: Layout,
+    lane: int,
+    scores: Floats,
+    masses: Floats,
+    single: bool,
+    wanted: int,
+    mantissa: float,
+    exponent: int,
+    out: Floats,
+) -> tuple[float, float]:
+    """log Z of a lane; where logarithms are wanted, `out` becomes them."""
+    n = scores.shape[0] - 1
+    tops = np.empty(n + 1)
+    for m in range(n):
+        tops[m + 1] = read_lane(cells, at.tops + m, lane)
+    shift = read_lane(cells, at.shift, lane)
+    if wanted == LOG_MARGINALS:
+        log_marginals(scores, masses, n, single, tops, shift, out)
+    return assemble(tops, n, shift, mantissa, exponent)
+
+
+@subkernel()
+def longest_of(sizes: Ints, order: Ints, starts: Ints, begin: int, end: int) -> int:
+    """The words of the longest sentence in groups begin..end-1."""
+    longest = 0
+    for g in range(begin, end):
+        longest = max(longest, sizes[order[starts[g]]])
+    return longest
+
+
+@subkernel()
+def infer_group(
+    cells: Floats,
+    scores: Floats,
+    masses: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    members: Ints,
+    single: bool,
+    wanted: int,
+    out: Floats,
+    totals: Floats,
+    done: Bools,
+) -> None:
+    """Sentences in lockstep, the longest first, of a batch that lies flat in memory.
+
+    Args:
+        cells: to work in.
+        scores: (n + 1)^2 a sentence, -inf where an arc is forbidden, on the diagonal and in
+            column 0.
+        masses: for labelled arcs, whose score is that of their best label: the weights of all
+            labels over that of the best; empty when there are no labels.
+        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
+        out: marginals or their logarithms.
+        totals: (2, sentences): log Z as the sum of two floats.
+        done: becomes true where it is certain that plain floats are good enough.
+    """
+    at = lay_out(sizes[members[0]])
+    count = members.shape[0]
+    mantissas, exponents = np.empty(count), np.empty(count, np.int64)
+    solve_plain(
+        cells, at, scores, masses, sizes, offsets, members, single, wanted, mantissas, exponents
+    )
+    if wanted != TOTAL:
+        scatter(cells, at, sizes, offsets, members, out)
+    for lane in range(count):
+        s = members[lane]
+        done[s] = read_lane(cells, at.status, lane) == 1.0
+        if done[s]:
+            totals[0, s], totals[1, s] = _total(
+                cells,
+                at,
+                lane,
+                square_of(scores, offsets[s], sizes[s] + 1),
+                square_of(masses, offsets[s], sizes[s] + 1),
+                single,
+                wanted,
+                mantissas[lane],
+                exponents[lane],
+                square_of(out, offsets[s], sizes[s] + 1),
+            )

@@ -1,0 +1,197 @@
+"""Products of matrices of cells, in tiles that stay in registers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.lanes import (
+    LANES,
+    Lanes,
+    fused,
+    load,
+    load_entries,
+    read_lane,
+    repeat,
+    store,
+    store_entries,
+)
+from crossarc.kernels import subkernel
+
+__all__ = ["Matrix", "add_product"]
+
+Floats = NDArray[np.float64]
+
+
+Four = tuple[Lanes, Lanes, Lanes, Lanes]
+
+
+class Matrix(NamedTuple):
+    """Cells as a matrix: the first, and the distance from row to row."""
+
+    first: int
+    row: int
+
+
+@subkernel()
+def _tile(
+    cells: Floats,
+    count: int,
+    step: int,
+    left: Matrix,
+    right: Matrix,
+    start: Matrix,
+    target: Matrix,
+) -> None:
+    """Four rows and four columns of `add_product`: 16 sums, 8 loads for 16 products."""
+    row0, row1 = start.first, start.first + start.row
+    row2, row3 = row1 + start.row, row1 + 2 * start.row
+    s00, s01, s02, s03 = _load_four(cells, row0)
+    s10, s11, s12, s13 = _load_four(cells, row1)
+    s20, s21, s22, s23 = _load_four(cells, row2)
+    s30, s31, s32, s33 = _load_four(cells, row3)
+    place, at = left.first, right.first
+    for _ in range(count):
+        r0, r1, r2, r3 = _load_four(cells, at)
+        f = load(cells, place)
+        s00, s01, s02, s03 = _add_four(f, r0, r1, r2, r3, s00, s01, s02, s03)
+        f = load(cells, place + left.row)
+        s10, s11, s12, s13 = _add_four(f, r0, r1, r2, r3, s10, s11, s12, s13)
+        f = load(cells, place + 2 * left.row)
+        s20, s21, s22, s23 = _add_four(f, r0, r1, r2, r3, s20, s21, s22, s23)
+        f = load(cells, place + 3 * left.row)
+        s30, s31, s32, s33 = _add_four(f, r0, r1, r2, r3, s30, s31, s32, s33)
+        place += step
+        at += step * right.row
+    _store_four(cells, target.first, 1, s00, s01, s02, s03)
+    _store_four(cells, target.first + target.row, 1, s10, s11, s12, s13)
+    _store_four(cells, target.first + 2 * target.row, 1, s20, s21, s22, s23)
+    _store_four(cells, target.first + 3 * target.row, 1, s30, s31, s32, s33)
+
+
+@subkernel()
+def _load_four(cells: Floats, at: int) -> Four:
+    return load(cells, at), load(cells, at + 1), load(cells, at + 2), load(cells, at + 3)
+
+
+@subkernel()
+def _add_four(
+    f: Lanes,
+    r0: Lanes,
+    r1: Lanes,
+    r2: Lanes,
+    r3: Lanes,
+    s0: Lanes,
+    s1: Lanes,
+    s2: Lanes,
+    s3: Lanes,
+) -> Four:
+    return fused(f, r0, s0), fused(f, r1, s1), fused(f, r2, s2), fused(f, r3, s3)
+
+
+@subkernel()
+def _store_four(
+    cells: Floats, at: int, distance: int, a: Lanes, b: Lanes, c: Lanes, d: Lanes
+) -> None:
+    store(cells, at, a)
+    store(cells, at + distance, b)
+    store(cells, at + 2 * distance, c)
+    store(cells, at + 3 * distance, d)
+
+
+@subkernel()
+def _column(
+    cells: Floats,
+    count: int,
+    step: int,
+    left: Matrix,
+    right: Matrix,
+    start: Matrix,
+    target: Matrix,
+) -> None:
+    """Four rows and one column of `add_product`."""
+    row0, row1 = start.first, start.first + start.row
+    s0, s1 = load(cells, row0), load(cells, row1)
+    s2, s3 = load(cells, row1 + start.row), load(cells, row1 + 2 * start.row)
+    place, at = left.first, right.first
+    for _ in range(count):
+        r = load(cells, at)
+        s0 = fused(load(cells, place), r, s0)
+        s1 = fused(load(cells, place + left.row), r, s1)
+        s2 = fused(load(cells, place + 2 * left.row), r, s2)
+        s3 = fused(load(cells, place + 3 * left.row), r, s3)
+        place += step
+        at += step * right.row
+    _store_four(cells, target.first, target.row, s0, s1, s2, s3)
+
+
+@subkernel()
+def _strip(
+    cells: Floats,
+    count: int,
+    step: int,
+    left: Matrix,
+    right: Matrix,
+    start: Matrix,
+    target: Matrix,
+) -> None:
+    """Four rows and eight columns of `add_product` for one sentence, with columns as lanes."""
+    row0, row1 = start.first, start.first + start.row
+    s0, s1 = load_entries(cells, row0), load_entries(cells, row1)
+    s2 = load_entries(cells, row1 + start.row)
+    s3 = load_entries(cells, row1 + 2 * start.row)
+    place, at = left.first, right.first
+    for _ in range(count):
+        r = load_entries(cells, at)
+        s0 = fused(repeat(read_lane(cells, place, 0)), r, s0)
+        s1 = fused(repeat(read_lane(cells, place + left.row, 0)), r, s1)
+        s2 = fused(repeat(read_lane(cells, place + 2 * left.row, 0)), r, s2)
+        s3 = fused(repeat(read_lane(cells, place + 3 * left.row, 0)), r, s3)
+        place += step
+        at += step * right.row
+    store_entries(cells, target.first, s0)
+    store_entries(cells, target.first + target.row, s1)
+    store_entries(cells, target.first + 2 * target.row, s2)
+    store_entries(cells, target.first + 3 * target.row, s3)
+
+
+@subkernel()
+def _at(matrix: Matrix, i: int, j: int) -> Matrix:
+    """The part of a matrix that begins in row i, column j."""
+    return Matrix(matrix.first + i * matrix.row + j, matrix.row)
+
+
+@subkernel()
+def add_product(
+    cells: Floats,
+    rows: int,
+    columns: int,
+    count: int,
+    step: int,
+    left: Matrix,
+    right: Matrix,
+    start: Matrix,
+    target: Matrix,
+) -> None:
+    """target[i, j] = start[i, j] + sum over x of left[i, x] right[x, j], the terms in order.
+
+    `rows` is a multiple of four, `columns` too or 1; x runs over `count` places upwards or, if
+    `step` is -1, downwards.
+    """
+    done = 0
+    if cells.ndim == 1:
+        done = columns // LANES * LANES
+        for j in range(0, done, LANES):
+            for i in range(0, rows, 4):
+                a, c, d = _at(left, i, 0), _at(start, i, j), _at(target, i, j)
+                _strip(cells, count, step, a, _at(right, 0, j), c, d)
+    for j in range(done, columns, 4):
+        for i in range(0, rows, 4):
+            a, b = _at(left, i, 0), _at(right, 0, j)
+            c, d = _at(start, i, j), _at(target, i, j)
+            if columns == 1:
+                _column(cells, count, step, a, b, c, d)
+            else:
+                _tile(cells, count, step, a, b, c, d)

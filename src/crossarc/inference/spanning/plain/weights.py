@@ -1,0 +1,109 @@
+"""From scores in cells to weights in cells."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.extended import (
+    EXP_COEFFICIENTS,
+    INVERSE_LN2,
+    LARGEST_SCORE,
+    LN2_HIGH,
+    LN2_LOW,
+)
+from crossarc.inference.lanes import (
+    Lanes,
+    choose,
+    fused,
+    larger,
+    load,
+    round_down,
+    smaller,
+    spread,
+    store,
+    times_power_of_two,
+)
+from crossarc.inference.spanning.plain.layout import Layout
+from crossarc.kernels import subkernel
+
+__all__ = ["exponentiate", "find_tops"]
+
+Floats = NDArray[np.float64]
+
+
+@subkernel()
+def find_tops(cells: Floats, at: Layout, single: bool) -> None:
+    """The best score into each word, of the root only if there is no other; the root's shift.
+
+    Lanes in which scores are too large, or a word has no head, are noted in `status`.
+    """
+    row = at.width + 1
+    nothing, zero, limit = spread(cells, -np.inf), spread(cells, 0.0), spread(cells, LARGEST_SCORE)
+    status, shift = load(cells, at.status), nothing
+    for m in range(at.width):
+        first = at.blocks + m * row
+        root = load(cells, first + at.width)
+        top, lowest = nothing, zero
+        for h in range(row):
+            x = load(cells, first + h)
+            lowest = smaller(lowest, choose(nothing, x, x, zero))
+            top = larger(top, x)
+        status = choose(limit, larger(top, zero - lowest), zero, status)
+        if single:
+            top = nothing
+            for h in range(at.width):
+                top = larger(top, load(cells, first + h))
+            top = choose(nothing, top, top, root)
+            shift = larger(shift, choose(nothing, root, root - top, nothing))
+        usable = choose(nothing, top, status, zero)
+        status = choose(zero, load(cells, at.ghosts + m), status, usable)
+        store(cells, at.tops + m, top)
+    if single:
+        status = choose(nothing, shift, status, zero)
+    store(cells, at.shift, shift if single else zero)
+    store(cells, at.status, status)
+
+
+@subkernel()
+def _difference(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
+    """x - y exactly, as a number and its rounding error (Knuth's two-sum)."""
+    d = x - y
+    back = d + y
+    return d, (x - back) - (y - (back - d))
+
+
+@subkernel()
+def _exponential(cells: Floats, x: Lanes, tail: Lanes) -> Lanes:
+    """exp(x + tail) for x from -700 to 700, as `extended.exp_parts`."""
+    k = round_down(fused(x, spread(cells, INVERSE_LN2), spread(cells, 0.5)))
+    r = ((x - k * spread(cells, LN2_HIGH)) - k * spread(cells, LN2_LOW)) + tail
+    p = spread(cells, EXP_COEFFICIENTS[0])
+    for place in range(1, len(EXP_COEFFICIENTS)):
+        p = fused(p, r, spread(cells, EXP_COEFFICIENTS[place]))
+    return times_power_of_two(p, k)
+
+
+@subkernel()
+def exponentiate(cells: Floats, at: Layout, single: bool) -> tuple[Lanes, Lanes]:
+    """Scores become weights relative to their column's top, 0 where an arc is forbidden.
+
+    Returns how many arcs are allowed, and the lowest logarithm of a weight.
+    """
+    row = at.width + 1
+    nothing, zero, one = spread(cells, -np.inf), spread(cells, 0.0), spread(cells, 1.0)
+    count, lowest = zero, zero
+    for m in range(at.width):
+        first = at.blocks + m * row
+        top = load(cells, at.tops + m)
+        for h in range(row):
+            score = load(cells, first + h)
+            x, tail = _difference(choose(nothing, score, score, top), top)
+            if h == at.width and single:
+                x, more = _difference(x, load(cells, at.shift))
+                tail = tail + more
+            weight = choose(nothing, score, _exponential(cells, x, tail), zero)
+            lowest = smaller(lowest, choose(nothing, score, x, zero))
+            count = count + choose(nothing, score, one, zero)
+            store(cells, first + h, weight)
+    return count, lowest

@@ -1,0 +1,70 @@
+"""Results in their final form: log Z as a sum of two floats, and logarithms of marginals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.extended import times_ln2
+from crossarc.kernels import subkernel
+
+__all__ = ["assemble", "difference", "log_marginals", "square_of"]
+
+Floats = NDArray[np.float64]
+
+
+@subkernel()
+def square_of(flat: Floats, at: int, width: int) -> Floats:
+    """A sentence's part of a flat array; nothing of an empty one."""
+    if flat.shape[0] == 0:
+        return flat.reshape(0, 0)
+    return flat[at : at + width * width].reshape(width, width)
+
+
+@subkernel()
+def difference(x: float, y: float) -> tuple[float, float]:
+    """x - y exactly, as a float and its rounding error (Knuth's two-sum)."""
+    d = x - y
+    back = d + y
+    return d, (x - back) - (y - (back - d))
+
+
+@subkernel()
+def assemble(
+    tops: Floats, n: int, shift: float, mantissa: float, exponent: int
+) -> tuple[float, float]:
+    """log Z = sum of tops + shift + log(mantissa) + exponent ln 2, as a sum of two floats."""
+    power, low = times_ln2(float(exponent))
+    high = math.log(mantissa)
+    for m in range(n + 2):
+        term = power if m == 0 else (shift if m == n + 1 else tops[m])
+        total, error = difference(high, -term)
+        high = total
+        low += error
+    return high + low, low - ((high + low) - high)
+
+
+@subkernel()
+def log_marginals(
+    scores: Floats,
+    masses: Floats,
+    n: int,
+    single: bool,
+    tops: Floats,
+    shift: float,
+    out: Floats,
+) -> None:
+    """log mu = log weight + log lift, from the lift in `out`; no product that could underflow."""
+    for h in range(n + 1):
+        out[h, 0] = -np.inf
+        for m in range(1, n + 1):
+            if scores[h, m] == -np.inf or out[h, m] == 0.0:
+                out[h, m] = -np.inf
+                continue
+            lift = out[h, m] * masses[h, m] if masses.shape[0] > 0 else out[h, m]
+            log_weight = scores[h, m] - tops[m]
+            if h == 0 and single:
+                log_weight -= shift
+            out[h, m] = min(0.0, log_weight + math.log(lift))

@@ -1,0 +1,96 @@
+"""log Z and marginals of all spanning trees in wide numbers, sentence after sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.inference.extended import LARGEST_SCORE
+from crossarc.inference.spanning.results import assemble, square_of
+from crossarc.inference.spanning.wanted import LOG_MARGINALS
+from crossarc.inference.spanning.wide import solve_wide
+from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+
+__all__ = ["infer_wide"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_F1, _F2 = types.float64[::1], types.float64[:, ::1]
+_INT, _BOOL = types.int64, types.boolean
+
+
+@subkernel()
+def _column_tops(scores: Floats, n: int, single: bool, tops: Floats) -> bool:
+    """The best score into each word; the root's own scores only where they are the only ones.
+
+    Returns whether all scores are small enough to be summed over.
+    """
+    fit = True
+    for m in range(1, n + 1):
+        tops[m] = -np.inf if single else scores[0, m]
+    for h in range(1, n + 1):
+        for m in range(1, n + 1):
+            tops[m] = max(tops[m], scores[h, m])
+            fit &= (abs(scores[h, m]) <= LARGEST_SCORE) | (scores[h, m] == -np.inf)
+    for m in range(1, n + 1):
+        fit &= (abs(scores[0, m]) <= LARGEST_SCORE) | (scores[0, m] == -np.inf)
+        if tops[m] == -np.inf:
+            tops[m] = scores[0, m]
+    return fit
+
+
+@subkernel()
+def _infer_one(
+    scores: Floats, masses: Floats, single: bool, wanted: int, out: Floats
+) -> tuple[float, float]:
+    n = scores.shape[0] - 1
+    nothing = -np.inf if wanted == LOG_MARGINALS else 0.0
+    for h in range(out.shape[0]):
+        for m in range(n + 1):
+            out[h, m] = nothing
+    tops = np.empty(n + 1)
+    if not _column_tops(scores, n, single, tops):
+        return np.nan, np.nan
+    for m in range(1, n + 1):
+        if tops[m] == -np.inf:
+            return -np.inf, 0.0
+    mantissa, exponent = solve_wide(scores, masses, n, single, tops, wanted, out)
+    if mantissa == 0.0:
+        return -np.inf, 0.0
+    return assemble(tops, n, 0.0, mantissa, exponent)
+
+
+@kernel(
+    types.void(
+        READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, READ_INT, _BOOL, _INT, _F1, _F2, _INT, _INT
+    )
+)
+def infer_wide(
+    scores: Floats,
+    masses: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    members: Ints,
+    single: bool,
+    wanted: int,
+    out: Floats,
+    totals: Floats,
+    begin: int,
+    end: int,
+) -> None:
+    """Sentences members[begin:end] of a batch; arguments as those of `infer_group`.
+
+    log Z is NaN where scores are too large, and -inf where there is no tree.
+    """
+    for place in range(begin, end):
+        s = members[place]
+        at, width = offsets[s], sizes[s] + 1
+        totals[0, s], totals[1, s] = _infer_one(
+            square_of(scores, at, width),
+            square_of(masses, at, width),
+            single,
+            wanted,
+            square_of(out, at, width),
+        )
