@@ -46,7 +46,6 @@ def main() -> None:
     given = parser.parse_args()
     how = Options(
         learner=given.learner,
-        trees=ca.ProjectiveTrees if given.projective else ca.SpanningTrees,
         projective=given.projective,
         passes=given.passes,
         seed=given.seed,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.inference import SpanningTrees, TreeDistribution
+from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution
 from crossarc.inference.distribution import Root
 from crossarc.learning import (
     AdaGrad,
@@ -43,18 +43,17 @@ class Options:
     """How to train.
 
     learner: what arcs are trained by; labels are log-linear always.
-    trees, root: the trees to learn and to parse with.
+    projective, root: the trees to learn and to parse with.
     passes, batch, seed, patience: as in `run_passes`.
     rate, inertia, l1, l2: as in `AdaGrad`.
     most_weights: the largest weights of each table are kept, at most so many.
     """
 
     learner: Learner = "loglinear"
-    trees: type[TreeDistribution] = SpanningTrees
     projective: bool = False
     root: Root = "single"
     passes: int = 6
-    batch: int = 16
+    batch: int = 8
     seed: int = 0
     patience: int = 2
     rate: float = 0.1
@@ -63,6 +62,11 @@ class Options:
     l2: float = 0.0
     most_weights: int = 1_000_000
     threads: int | None = None
+
+    @property
+    def trees(self) -> type[TreeDistribution]:
+        """Distributions over the trees to learn."""
+        return ProjectiveTrees if self.projective else SpanningTrees
 
 
 def train_linear(
