@@ -43,7 +43,9 @@ KERNEL_MODULES = (
     "crossarc.inference.spanning.matrix_tree",
     "crossarc.learning.rules",
     "crossarc.models.arcs",
+    "crossarc.models.arc_gradients",
     "crossarc.models.labels",
+    "crossarc.models.label_gradients",
 )
 
 
