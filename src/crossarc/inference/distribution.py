@@ -173,7 +173,8 @@ class TreeDistribution(ABC):
 
         def share(index: int) -> float:
             probabilities = self._feasible_marginals(index, False)
-            return float(np.mean(self._arcs_of(index, trees[index], probabilities)))
+            # Summed over labels, a probability may be rounded to more than 1.
+            return min(1.0, float(np.mean(self._arcs_of(index, trees[index], probabilities))))
 
         return self._each(share)
 

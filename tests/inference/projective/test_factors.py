@@ -140,4 +140,4 @@ def test_large_scores() -> None:
 def test_too_long_for_a_forest() -> None:
     scores = np.broadcast_to(np.float32(0.0), (1300, 1300))
     with pytest.raises(ScoreError, match="too large for a packed forest"):
-        ProjectiveTrees(scores).argmax()
+        ProjectiveTrees(scores).kbest(2)

@@ -34,9 +34,8 @@ Ints = NDArray[np.int64]
 
 
 @subkernel()
-def _below(forest: Forest, values: Floats, e: int) -> float:
-    """E(left) + E(right) of an instance."""
-    left, right = forest.left[e], forest.right[e]
+def _below(values: Floats, left: int, right: int) -> float:
+    """E(left) + E(right)."""
     below = values[left] if left >= 0 else 0.0
     return below + values[right] if right >= 0 else below
 
@@ -60,6 +59,7 @@ def expectation(forest: Forest, values: Floats) -> float:
     if items == 0 or np.isnan(inside[-1]):
         return np.nan
     means, chances, exponents = np.zeros(items), np.empty(most), np.empty(most, np.int64)
+    lefts, rights = forest.left, forest.right
     for v in range(items):
         begin = forest.first[v]
         for i in range(_choice(forest, inside, powers, v, chances, exponents)):
@@ -67,7 +67,8 @@ def expectation(forest: Forest, values: Floats) -> float:
             value = values[part] if part >= 0 else 0.0
             chance = narrowed(chances[i], exponents[i])
             if chance > 0.0:
-                means[v] += chance * (value + _below(forest, means, begin + i))
+                below = _below(means, lefts[begin + i], rights[begin + i])
+                means[v] += chance * (value + below)
     return float(means[-1])
 
 
@@ -97,13 +98,15 @@ def entropy(forest: Forest) -> float:
     if items == 0 or np.isnan(inside[-1]):
         return np.nan
     entropies, chances, exponents = np.zeros(items), np.empty(most), np.empty(most, np.int64)
+    lefts, rights = forest.left, forest.right
     for v in range(items):
+        begin = forest.first[v]
         count = _choice(forest, inside, powers, v, chances, exponents)
         if count > 1:
             entropies[v] = _surprise(chances, exponents, count)
         for i in range(count):
             chance = narrowed(chances[i], exponents[i])
-            entropies[v] += chance * _below(forest, entropies, forest.first[v] + i)
+            entropies[v] += chance * _below(entropies, lefts[begin + i], rights[begin + i])
     return float(entropies[-1])
 
 
@@ -135,11 +138,13 @@ def divergence(forest: Forest, scores: Floats) -> float:
         return np.nan
     gains, p, p_powers = np.zeros(items), np.empty(most), np.empty(most, np.int64)
     q, q_powers = np.empty(most), np.empty(most, np.int64)
+    lefts, rights = forest.left, forest.right
     for v in range(items):
+        begin = forest.first[v]
         count = _choice(forest, inside, powers, v, p, p_powers)
         _choice(other, other_inside, other_powers, v, q, q_powers)
         for i in range(count):
-            below = _below(forest, gains, forest.first[v] + i)
+            below = _below(gains, lefts[begin + i], rights[begin + i])
             gains[v] += narrowed(p[i], p_powers[i]) * below
             if count > 1:
                 gains[v] += _gain(p[i], p_powers[i], q[i], q_powers[i])

@@ -1,7 +1,9 @@
 """Distributions over projective trees.
 
-A deduction system writes the trees of a sentence as a packed forest, and every question is asked of
-the forest (`inference/forest`). The kernels of each question are loaded when it is first asked.
+A deduction system writes the trees of a sentence as a packed forest, and questions are asked of
+the forest (`inference/forest`). log Z, marginals and best trees have kernels of their own
+(`kernel_answers`); the forest answers them too, as the kernels' oracle. What a question needs is
+loaded when it is first asked.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
 from crossarc.inference.factors import Given, SiblingFactor
 from crossarc.inference.forest import Forest
 from crossarc.inference.projective.charts import first_order_forest, read_tree, sibling_forest
+from crossarc.inference.projective.kernel_answers import KernelAnswers, best_heads
 from crossarc.inference.sums import exact_sum
 from crossarc.trees import Tree
 
 __all__ = ["ProjectiveTrees"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 PartName = Literal["arc", "sibling"]
 
@@ -65,6 +69,7 @@ class ProjectiveTrees(TreeDistribution):
         self._sibling: SiblingFactor | None = None
         if sibling is not None:
             self._sibling = SiblingFactor(sibling, self._batch, self._is_single)
+        self._kernels = KernelAnswers(self._batch, self._sibling, self._is_single, threads)
         self._answers = Answers((self._batch.sizes**3 + 1000).tolist(), threads)
         self._last: tuple[int, Forest] | None = None
 
@@ -154,17 +159,10 @@ class ProjectiveTrees(TreeDistribution):
     # Sums.
 
     def _log_total(self, index: int) -> tuple[float, float]:
-        def total(at: int) -> tuple[float, float]:
-            from crossarc.inference.forest.inside import log_total
-
-            return self._small_enough(at, log_total(self._forest(at)))
-
-        return self._answers.once("total", total)[index]
-
-    def _small_enough(self, index: int, total: tuple[float, float]) -> tuple[float, float]:
-        if math.isnan(total[0]):
+        high, low = self._kernels.totals[:, index].tolist()
+        if math.isnan(high):
             self._refuse_large(index)
-        return total
+        return high, low
 
     def _marginals(self, index: int, logs: bool) -> Floats:
         return self._part_marginals(index, "arc", logs)
@@ -174,17 +172,13 @@ class ProjectiveTrees(TreeDistribution):
         return self._feasible(index, table if self._sum_total(index) > -math.inf else None)
 
     def _part_marginals(self, index: int, part: PartName, logs: bool) -> Floats:
-        def chances(at: int) -> tuple[Floats, tuple[float, float]]:
-            from crossarc.inference.forest.inside import marginals
-
-            forest = self._forest(at)
-            table = np.empty(len(forest.score))
-            total = self._small_enough(at, marginals(forest, logs, table))
-            return self._shaped(at, part, table), total
-
-        tables = self._answers.once((part, logs), chances)
-        self._answers.note("total", [total for _, total in tables])
-        return tables[index][0]
+        if part == "arc":
+            table = self._kernels.arc_marginals(index, logs)
+        else:
+            table = self._kernels.part_marginals(index, logs)
+        self._log_total(index)
+        table.flags.writeable = False
+        return table
 
     def _shaped(self, index: int, part: PartName, table: Floats) -> Floats:
         """The entries of one kind of parts, in the shape that was given."""
@@ -250,13 +244,7 @@ class ProjectiveTrees(TreeDistribution):
     # Best trees.
 
     def _best(self, index: int) -> Tree | None:
-        def best(at: int) -> Tree | None:
-            from crossarc.inference.forest.viterbi import best_parts
-
-            forest = self._forest(at)
-            return self._proven(at, forest, best_parts(forest)) if forest.items else None
-
-        return self._answers.once("best", best)[index]
+        return self._finished(index, self._kernels.heads(index), self._batch.scores(index))
 
     def _proven(self, index: int, forest: Forest, parts: Shorts) -> Tree:
         """The tree of a derivation that is the best of those left."""
@@ -264,17 +252,26 @@ class ProjectiveTrees(TreeDistribution):
         return proven_tree(tree, tree.score)
 
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
-        from crossarc.inference.forest.viterbi import best_parts
+        from crossarc.inference.spanning.argmax import best_labels
 
-        if self._sibling is None or factor_weight == 0.0:
-            forest = first_order_forest(scores, self._is_single)
-        else:
-            factor = self._sibling.scores[index] * factor_weight
-            places = self._sibling.places[index]
-            forest = sibling_forest(scores, self._is_single, factor, places)
-        if not forest.items:
+        arcs = best_labels(scores)[0] if scores.ndim == 3 else scores
+        factor = None
+        if self._sibling is not None and factor_weight != 0.0:
+            factor = self._sibling.dense(index).reshape(-1) * factor_weight
+        return self._finished(index, best_heads(arcs, self._is_single, factor), scores)
+
+    def _finished(self, index: int, heads: Ints, scores: Floats) -> Tree | None:
+        """The tree with the labels that are best under `scores`, and its model score."""
+        from crossarc.inference.spanning.argmax import best_labels
+
+        if heads[0] < 0:
             return None
-        tree = read_tree(forest, best_parts(forest), scores.shape)
+        labels: Ints | None = None
+        if scores.ndim == 3:
+            labels = best_labels(scores)[1][heads, np.arange(1, len(heads) + 1)]
+            labels.flags.writeable = False
+        heads.flags.writeable = False
+        tree = Tree._trusted(heads, labels)
         arcs = self._arcs_of(index, tree, self._batch.scores(index)).tolist()
         return proven_tree(tree, exact_sum(arcs + self._factor_scores(index, tree)))
 

@@ -1,0 +1,131 @@
+"""The outside pass of Eisner's algorithm in float64.
+
+The outside item O(X) is the derivative of Z by the item X; mu[i, j] = I>(i, j) O(I>(i, j)) / Z:
+
+    O(C>(i, j)) = sum over h < i of I>(h, i) O(C>(h, j))  + sum over l > j of O(B(i, l)) C<(j+1, l)
+    O(C<(i, j)) = sum over h < i of C>(h, i-1) O(B(h, j)) + sum over l > j of O(C<(i, l)) I<(j, l)
+    O(I>(i, j)) = sum over l >= j of O(C>(i, l)) C>(j, l)
+    O(I<(i, j)) = sum over h <= i of C<(h, i) O(C<(h, j))
+    O(B(i, j))  = w[i, j] O(I>(i, j)) + w[j, i] O(I<(i, j))
+
+n^3 multiplications. O of an impossible item is set to 0: nothing depends on it, and it might grow
+beyond all floats.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.entries import entry, put
+from crossarc.inference.lanes import LANES, load_entries, repeat, store_entries
+from crossarc.inference.projective.columns import outside_columns
+from crossarc.inference.projective.panels import (
+    FACTORS,
+    OUTER_FACTORS,
+    OUTER_PANELS,
+    PANELS,
+    RULES,
+    TERMS,
+    TURNED,
+    arc_place,
+    blocks_of,
+    gathering,
+    part,
+    width_of,
+)
+from crossarc.inference.projective.semirings import SUM
+from crossarc.kernels import subkernel
+
+__all__ = ["outside"]
+
+Floats = NDArray[np.float64]
+
+# A note in a cell of `space`: the derivative by C>(0, n), in its lane.
+_GOAL = 2
+
+_gather: Any = gathering(SUM)
+
+
+@subkernel()
+def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> None:
+    """The outside items (i, J), and the products I O of the arcs between i and J."""
+    low, plane = block * LANES, width * width
+    place = block * width * RULES
+    outer = part(width, OUTER_PANELS) // LANES + place
+    turned = part(width, TURNED) // LANES + place
+    inner = part(width, FACTORS)
+    row = part(width, OUTER_FACTORS) + i * width
+    zero = repeat(0.0)
+    factors = (inner + plane + i, inner + i - 1, inner + 2 * plane + i)
+    right_sum, left_sum, to_left_sum = _gather(
+        (zero, zero, zero), space, factors, width, outer, 0, i
+    )
+    factors = (row, row + plane, row + 2 * plane)
+    right_sum, to_right_sum, left_sum = _gather(
+        (right_sum, zero, left_sum), space, factors, 1, turned, low + LANES, nodes
+    )
+    if i == 0 and nodes <= low + LANES:
+        right_sum = right_sum + load_entries(space, LANES * _GOAL)
+    step = plane // LANES
+    arcs = arc_place(width, i, low) // LANES
+    at = (inner + i * width + low) // LANES
+    inner_to_right = load_entries(space, LANES * (at + step))
+    inner_to_left = load_entries(
+        space, LANES * (part(width, PANELS) // LANES + place + RULES * i + 2)
+    )
+    right, both, left, to_right, to_left = outside_columns(
+        space,
+        turned + RULES * low,
+        load_entries(space, LANES * arcs),
+        load_entries(space, LANES * (arcs + 1)),
+        load_entries(space, LANES * at),
+        inner_to_right,
+        load_entries(space, LANES * (at + 2 * step)),
+        inner_to_left,
+        right_sum,
+        to_right_sum,
+        left_sum,
+        to_left_sum,
+    )
+    own = outer + RULES * i
+    store_entries(space, LANES * own, right)
+    store_entries(space, LANES * (own + 1), both)
+    store_entries(space, LANES * (own + 2), left)
+    at = (row + low) // LANES
+    store_entries(space, LANES * at, both)
+    store_entries(space, LANES * (at + step), right)
+    store_entries(space, LANES * (at + 2 * step), left)
+    store_entries(space, LANES * arcs, to_right * inner_to_right)
+    store_entries(space, LANES * (arcs + 1), to_left * inner_to_left)
+
+
+@subkernel()
+def _fill_single_root(space: Floats, nodes: int, width: int, goal: float) -> None:
+    """The row of a root that takes one modifier: O(I>(0, j)) = C>(j, n) O(C>(0, n))."""
+    plane = width * width
+    factors = part(width, FACTORS)
+    for j in range(nodes):
+        outer = part(width, OUTER_PANELS) + j // LANES * width * TERMS + j % LANES
+        arc = arc_place(width, 0, j)
+        inner = entry(space, factors + plane + j) if j > 0 else 0.0
+        outside = entry(space, factors + j * width + nodes - 1) * goal if inner > 0.0 else 0.0
+        put(space, outer, goal if j == nodes - 1 else 0.0)
+        put(space, outer + LANES, outside * entry(space, arc))
+        put(space, outer + 2 * LANES, 0.0)
+        put(space, arc, outside * inner)
+
+
+@subkernel()
+def outside(space: Floats, nodes: int, single: bool, goal: float) -> None:
+    """Put I O in place of the arcs' weights, O(C>(0, n)) being `goal`."""
+    width, blocks = width_of(nodes), blocks_of(nodes)
+    store_entries(space, LANES * _GOAL, repeat(0.0))
+    put(space, _GOAL * LANES + (nodes - 1) % LANES, goal)
+    if single:
+        _fill_single_root(space, nodes, width, goal)
+    for block in range(blocks - 1, -1, -1):
+        for i in range(1 if single else 0, min((block + 1) * LANES, nodes)):
+            _fill_block(space, nodes, width, block, i)

@@ -1,0 +1,259 @@
+"""log Z and marginals of all projective trees: one sentence after another of a batch.
+
+Eisner's algorithm (1996) as inside and outside pass (Koo et al. 2007, section 2.2), O(n^3), in
+float64 after taking a potential from the scores into each word: first their maximum; if items then
+lie too far apart for float64, the score in the best tree. Otherwise in numbers with a wide
+exponent. docs/numerics.md proves the rule.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.inference.entries import entry
+from crossarc.inference.extended import normalised, power_of_two
+from crossarc.inference.lanes import LANES
+from crossarc.inference.projective.eisner_inside import LEAST, MOST, inside_pass
+from crossarc.inference.projective.eisner_outside import outside
+from crossarc.inference.projective.panels import (
+    FACTORS,
+    PANELS,
+    TERMS,
+    arc_place,
+    longest_of,
+    part,
+    room,
+    width_of,
+)
+from crossarc.inference.projective.semirings import SUM
+from crossarc.inference.projective.weights import (
+    assemble,
+    best_scores,
+    fill_weights,
+    root_shift,
+    tree_scores,
+)
+from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
+from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+
+__all__ = ["infer"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_F1, _F2 = types.float64[::1], types.float64[:, ::1]
+_INT, _BOOL = types.int64, types.boolean
+
+# The rule, in powers of two. Items are at least LOWEST, at least LOWEST_PRODUCT if arcs are
+# forbidden, at most HIGHEST, and their ratio at most RANGE.
+_LOWEST, _LOWEST_PRODUCT, _HIGHEST, _RANGE = 2.0**-960, 2.0**-500, 2.0**960, 2.0**930
+_HEADROOM = 900
+_LN2 = 0.6931471805599453
+
+_inside = inside_pass(SUM)
+
+
+@subkernel()
+def _extremes(space: Floats) -> tuple[float, float]:
+    """The least and the largest item, from the notes of the inside pass."""
+    least, most = np.inf, 0.0
+    for lane in range(LANES):
+        least = min(least, entry(space, LEAST * LANES + lane))
+        most = max(most, entry(space, MOST * LANES + lane))
+    return least, most
+
+
+@subkernel()
+def _read_marginals(space: Floats, nodes: int, headroom: int, out: Floats) -> None:
+    """Marginals from the products I O, whose sum over a word's heads is 2^headroom."""
+    width = width_of(nodes)
+    scale = power_of_two(-headroom)
+    for j in range(1, nodes):
+        for i in range(j):
+            at = arc_place(width, i, j)
+            out[i * nodes + j] = min(1.0, space[at] * scale)
+            if i > 0:
+                out[j * nodes + i] = min(1.0, space[at + LANES] * scale)
+
+
+@subkernel()
+def _read_log_marginals(
+    space: Floats, nodes: int, headroom: int, least: float, out: Floats
+) -> bool:
+    """The same in logarithms; False if a product is too small for all its digits to be right."""
+    width = width_of(nodes)
+    scale = power_of_two(-headroom)
+    for j in range(1, nodes):
+        for i in range(j):
+            at = arc_place(width, i, j)
+            for back in range(2 if i > 0 else 1):
+                place = j * nodes + i if back else i * nodes + j
+                inner = part(width, FACTORS) + width * width + i * width + j
+                if back:
+                    inner = part(width, PANELS) + (j // LANES * width + i) * TERMS
+                    inner += 2 * LANES + j % LANES
+                product = space[at + back * LANES]
+                if space[inner] == 0.0:
+                    out[place] = -np.inf
+                elif product < least:
+                    return False
+                elif product * scale > 2.0**-1000:
+                    out[place] = min(0.0, math.log(product * scale))
+                else:
+                    out[place] = math.log(product) - headroom * _LN2
+    return True
+
+
+@subkernel()
+def _solve_plain(
+    space: Floats, nodes: int, single: bool, forbidden: bool, wanted: int, out: Floats
+) -> tuple[bool, float]:
+    """Whether float64 is certainly enough, and Z relative to the potentials; fills `out`."""
+    total = _inside(space, nodes, single)
+    least, most = _extremes(space)
+    least = min(1.0, least, total if total > 0.0 else 1.0)
+    if not (least >= (_LOWEST_PRODUCT if forbidden else _LOWEST) and most <= _HIGHEST):
+        return False, total
+    if total == 0.0 or wanted == TOTAL:
+        return total > 0.0 or forbidden, total
+    if most / least > _RANGE:
+        return False, total
+    headroom = _HEADROOM + normalised(least, 0)[1]
+    outside(space, nodes, single, power_of_two(headroom) / total)
+    if wanted == MARGINALS:
+        _read_marginals(space, nodes, headroom, out)
+        return True, total
+    return _read_log_marginals(space, nodes, headroom, most * _LOWEST, out), total
+
+
+@subkernel()
+def _infer_one(
+    scores: Floats,
+    masses: Floats,
+    nodes: int,
+    single: bool,
+    wanted: int,
+    heads: Ints,
+    out: Floats,
+    space: Floats,
+    buffer: Floats,
+) -> tuple[float, float]:
+    """log Z as the sum of two floats; infinite where float64 is not certain to be enough."""
+    potentials, rest = buffer[:nodes], buffer[nodes:]
+    if not best_scores(scores, nodes, single, potentials):
+        return np.nan, np.nan
+    for m in range(1, nodes):
+        if potentials[m] == -np.inf:
+            return -np.inf, 0.0
+    if heads.shape[0] > 0:
+        if heads[0] < 0:
+            return -np.inf, 0.0
+        tree_scores(scores, nodes, single, heads, potentials)
+    shift = root_shift(scores, nodes, single, potentials)
+    if shift == -np.inf:
+        return -np.inf, 0.0
+    fits, forbidden = fill_weights(space, scores, nodes, masses, potentials, shift, rest)
+    if fits:
+        certain, total = _solve_plain(space, nodes, single, forbidden, wanted, out)
+        if certain:
+            if total == 0.0:
+                return -np.inf, 0.0
+            mantissa, exponent = normalised(total, 0)
+            return assemble(potentials, nodes, shift, mantissa, exponent)
+    # There may be infinities among the items.
+    for at in range(space.shape[0]):
+        space[at] = 0.0
+    return np.inf, 0.0
+
+
+@kernel(
+    types.void(
+        READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, READ_INT, _F1, _F2, _INT, _INT
+    )
+)
+def _infer_plain(
+    scores: Floats,
+    masses: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    single: bool,
+    wanted: int,
+    heads: Ints,
+    out: Floats,
+    totals: Floats,
+    begin: int,
+    end: int,
+) -> None:
+    """`infer` in float64; the total is infinite where that is not certain to be enough.
+
+    Args:
+        heads: of the sentences' best trees, whose scores are taken as potentials; or empty, and
+            the best scores into the words are.
+    """
+    longest, place = longest_of(sizes, begin, end)
+    space = np.zeros(room(longest + 1))
+    buffer = np.empty(2 * longest + 2)
+    for s in range(begin, end):
+        nodes, at = sizes[s] + 1, offsets[s]
+        whole = slice(at, at + nodes * nodes)
+        totals[0, s], totals[1, s] = _infer_one(
+            scores[whole],
+            masses[whole],
+            nodes,
+            single,
+            wanted,
+            heads[place : place + nodes - 1],
+            out[whole],
+            space,
+            buffer,
+        )
+        place += nodes - 1
+
+
+def infer(
+    scores: Floats,
+    masses: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    single: bool,
+    wanted: int,
+    out: Floats,
+    totals: Floats,
+    begin: int,
+    end: int,
+) -> None:
+    """Sentences begin..end-1 of a batch that lies flat in memory.
+
+    Args:
+        scores: (n + 1)^2 a sentence, -inf where an arc is forbidden, on the diagonal and in
+            column 0.
+        masses: for labelled arcs, whose score is that of their best label: the weights of all
+            labels over that of the best; empty when there are no labels.
+        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
+        out: marginals or their logarithms; column 0 and the diagonal are left alone.
+        totals: (2, sentences): log Z as the sum of two floats; NaN where scores are too large.
+    """
+    none = np.empty(0, np.int64)
+    _infer_plain(scores, masses, sizes, offsets, single, wanted, none, out, totals, begin, end)
+    left = begin + np.flatnonzero(np.isposinf(totals[0, begin:end]))
+    for is_last in (False, True):
+        if len(left) == 0:
+            return
+        some = (scores, masses, sizes[left], offsets[left], single, wanted)
+        found = np.empty((2, len(left)))
+        if is_last:
+            from crossarc.inference.projective.eisner_wide import infer_wide
+
+            infer_wide(*some, out, found)
+        else:
+            from crossarc.inference.projective.eisner_best import best_heads_batch
+
+            heads = np.empty(int(sizes[left].sum()), np.int64)
+            best_heads_batch(scores, sizes[left], offsets[left], single, heads, 0, len(left))
+            _infer_plain(*some, heads, out, found, 0, len(left))
+        totals[:, left] = found
+        left = left[np.isposinf(found[0])]

@@ -1,0 +1,293 @@
+"""From scores of arcs and siblings to the weights of parts, relative to potentials (`weights`)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.entries import entry, put
+from crossarc.inference.extended import LARGEST_SCORE, ZERO, exp_parts_wide, normalised
+from crossarc.inference.lanes import (
+    LANES,
+    Lanes,
+    choose,
+    fused,
+    larger,
+    load_entries,
+    repeat,
+    round_down,
+    smaller,
+    store_entries,
+    times_power_of_two,
+)
+from crossarc.inference.projective.sibling_charts import part_place
+from crossarc.inference.projective.weights import difference
+from crossarc.kernels import subkernel
+
+__all__ = [
+    "best_parts",
+    "fill_parts",
+    "part_range",
+    "sibling_root_shift",
+    "tree_parts",
+    "wide_parts",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Logarithms of weights are between these; where arcs are forbidden, above SMALL.
+_LOWEST, _HIGHEST, _SMALL = -620.0, 34.0, -207.0  # 2^-894, 2^49, 2^-298
+
+_INVERSE_LN2 = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_COEFFICIENTS = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
+
+
+@subkernel()
+def part_range(nodes: int, h: int, s: int) -> tuple[int, int]:
+    """The modifiers m of h that can follow s, from the first up to the last, excluded.
+
+    For s = h both sides at once: m = h is among them and has no part.
+    """
+    if s == h:
+        return 1, nodes
+    if s > h:
+        return s + 1, nodes
+    return 1, s
+
+
+@subkernel()
+def _raise(arcs: Floats, parts: Floats, tops: Floats) -> bool:
+    """tops = max(tops, arcs + parts); returns whether the scores can be summed over."""
+    fit = True
+    for m in range(arcs.shape[0]):
+        usable = arcs[m] > -np.inf
+        value = arcs[m] + parts[m] if usable else -np.inf
+        fit &= (abs(arcs[m]) + abs(parts[m]) <= LARGEST_SCORE) | (not usable)
+        tops[m] = value if value > tops[m] else tops[m]
+    return fit
+
+
+@subkernel()
+def best_parts(
+    scores: Floats, sibling: Floats, nodes: int, single: bool, potentials: Floats
+) -> bool:
+    """The best score of a part into each word; a single root's only where they are the only ones.
+
+    Returns whether all scores are small enough to be summed over.
+    """
+    fit = True
+    for m in range(1, nodes):
+        potentials[m] = -np.inf
+    for h in range(0 if not single else 1, nodes):
+        at = h * nodes
+        for s in range(1 if h > 0 else 0, nodes):
+            first, last = part_range(nodes, h, s)
+            row = (at + s) * nodes
+            fit &= _raise(
+                scores[at + first : at + last],
+                sibling[row + first : row + last],
+                potentials[first:last],
+            )
+    for m in range(1, nodes if single else 1):
+        if scores[m] > -np.inf:
+            value = scores[m] + sibling[m]
+            fit &= abs(scores[m]) + abs(sibling[m]) <= LARGEST_SCORE
+            potentials[m] = value if potentials[m] == -np.inf else potentials[m]
+    return fit
+
+
+@subkernel()
+def tree_parts(
+    scores: Floats,
+    sibling: Floats,
+    nodes: int,
+    single: bool,
+    heads: Ints,
+    siblings: Ints,
+    potentials: Floats,
+) -> None:
+    """The scores of a tree's parts, for a single root's modifier its best other score."""
+    for m in range(1, nodes):
+        h, s = heads[m - 1], siblings[m - 1]
+        if not (single and h == 0):
+            potentials[m] = scores[h * nodes + m] + sibling[(h * nodes + s) * nodes + m]
+
+
+@subkernel()
+def sibling_root_shift(
+    scores: Floats, sibling: Floats, nodes: int, single: bool, potentials: Floats
+) -> float:
+    """What is taken from all parts of a single root; -inf when there is none."""
+    if not single:
+        return 0.0
+    shift = -np.inf
+    for m in range(1, nodes):
+        if potentials[m] > -np.inf and scores[m] > -np.inf:
+            shift = max(shift, scores[m] + sibling[m] - potentials[m])
+    return shift
+
+
+@subkernel()
+def _difference(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
+    """`weights.difference` of eight numbers."""
+    d = x - y
+    back = d + y
+    return d, (x - back) - (y - (back - d))
+
+
+@subkernel()
+def _exponential(x: Lanes, tail: Lanes) -> Lanes:
+    """exp(x + tail) for x from -700 to 700, as `extended.exp_parts`."""
+    k = round_down(fused(x, repeat(_INVERSE_LN2), repeat(0.5)))
+    r = ((x - k * repeat(_LN2_HIGH)) - k * repeat(_LN2_LOW)) + tail
+    p = repeat(_COEFFICIENTS[0])
+    for place in range(1, len(_COEFFICIENTS)):
+        p = fused(p, r, repeat(_COEFFICIENTS[place]))
+    return times_power_of_two(p, k)
+
+
+@subkernel()
+def _exponentiate(
+    scores: Floats,
+    at: int,
+    sibling: Floats,
+    row: int,
+    potentials: Floats,
+    m: int,
+    shift: float,
+    weights: Floats,
+    bounds: tuple[Lanes, Lanes],
+) -> tuple[Lanes, Lanes]:
+    """exp(arcs + parts - potentials - shift) for eight modifiers from m on; bounds of the logs."""
+    arcs = load_entries(scores, at + m)
+    potential = load_entries(potentials, m)
+    nothing, zero = repeat(-np.inf), repeat(0.0)
+    x, tail = _difference(
+        choose(nothing, arcs, arcs, potential),
+        choose(nothing, arcs, zero - load_entries(sibling, row + m), zero),
+    )
+    x, more = _difference(x, potential)
+    x, most = _difference(x, choose(nothing, arcs, repeat(shift), zero))
+    bounds = smaller(x, bounds[0]), larger(x, bounds[1])
+    clipped = larger(smaller(x, repeat(_HIGHEST)), repeat(_LOWEST))
+    weight = choose(nothing, arcs, _exponential(clipped, tail + more + most), zero)
+    store_entries(weights, m, weight)
+    return bounds
+
+
+@subkernel()
+def _scatter(
+    w: Floats, weights: Floats, nodes: int, h: int, s: int, first: int, last: int, factor: float
+) -> None:
+    """The weights of h, s and m from first to last - 1 into their cells, times a factor."""
+    # From one m to the next, `part_place` moves by the size of a cell.
+    place = part_place(nodes, h, s, first) if first < h else 0
+    for m in range(first, min(last, h)):
+        put(w, place, entry(weights, m) * factor)
+        place -= h - m - 1 if s == h else h - m
+    begin = max(first, h + 1)
+    place = part_place(nodes, h, s, begin) if begin < last else 0
+    for m in range(begin, last):
+        put(w, place, entry(weights, m) * factor)
+        place += m - h
+
+
+@subkernel()
+def _widened(scores: Floats, sibling: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """Copies with rows of LANES numbers, no arcs in what is added."""
+    wide_scores = np.full(LANES * LANES, -np.inf)
+    wide_sibling = np.zeros(LANES * LANES * LANES)
+    for h in range(nodes):
+        for m in range(nodes):
+            wide_scores[h * LANES + m] = scores[h * nodes + m]
+            for s in range(nodes):
+                value = sibling[(h * nodes + s) * nodes + m]
+                wide_sibling[(h * LANES + s) * LANES + m] = value
+    return wide_scores, wide_sibling
+
+
+@subkernel()
+def fill_parts(
+    w: Floats,
+    scores: Floats,
+    sibling: Floats,
+    nodes: int,
+    masses: Floats,
+    single: bool,
+    potentials: Floats,
+    shift: float,
+    buffer: Floats,
+) -> tuple[bool, bool]:
+    """The weights of parts; whether float64 holds them, and whether an arc is forbidden.
+
+    Args:
+        potentials, buffer: with LANES numbers more at the end.
+    """
+    bounds = repeat(0.0), repeat(0.0)
+    forbidden = False
+    stride = max(nodes, LANES)
+    if nodes < LANES:
+        scores, sibling = _widened(scores, sibling, nodes)
+    for m in range(nodes, nodes + LANES):
+        potentials[m] = 0.0
+    for h in range(nodes):
+        for m in range(1, nodes):
+            forbidden |= h != m and scores[h * stride + m] == -np.inf
+        for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
+            first, last = part_range(nodes, h, s)
+            at, row = h * stride, (h * stride + s) * stride
+            own = shift if h == 0 else 0.0
+            for m in range(first, last, LANES):
+                # A step that stays in the row.
+                begin = min(m, stride - LANES)
+                bounds = _exponentiate(
+                    scores, at, sibling, row, potentials, begin, own, buffer, bounds
+                )
+            if masses.shape[0] > 0:
+                for m in range(first, last):
+                    buffer[m] *= masses[h * nodes + m]
+            # No modifier follows one that h cannot take.
+            possible = 1.0 if s == h or scores[at + s] > -np.inf else 0.0
+            _scatter(w, buffer, nodes, h, s, first, last, possible)
+    store_entries(buffer, 0, bounds[0])
+    store_entries(buffer, LANES, bounds[1])
+    lowest, highest = 0.0, 0.0
+    for lane in range(LANES):
+        lowest, highest = min(lowest, buffer[lane]), max(highest, buffer[LANES + lane])
+    floor = _SMALL if forbidden else _LOWEST
+    return lowest > floor and highest < _HIGHEST, forbidden
+
+
+@subkernel()
+def wide_parts(
+    w: Floats,
+    v: Ints,
+    scores: Floats,
+    sibling: Floats,
+    nodes: int,
+    masses: Floats,
+    single: bool,
+    potentials: Floats,
+) -> None:
+    """`fill_parts` in numbers with a wide exponent."""
+    for h in range(nodes):
+        for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
+            first, last = part_range(nodes, h, s)
+            possible = s == h or scores[h * nodes + s] > -np.inf
+            for m in range(first, last):
+                if m == h:
+                    continue
+                at = part_place(nodes, h, s, m)
+                arc = scores[h * nodes + m]
+                w[at], v[at] = 0.0, ZERO
+                if possible and arc > -np.inf:
+                    x, tail = difference(arc, -sibling[(h * nodes + s) * nodes + m])
+                    x, more = difference(x, potentials[m])
+                    mantissa, exponent = exp_parts_wide(x, tail + more)
+                    if masses.shape[0] > 0:
+                        mantissa *= masses[h * nodes + m]
+                    w[at], v[at] = normalised(mantissa, exponent)

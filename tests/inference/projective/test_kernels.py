@@ -1,0 +1,184 @@
+"""Kernels of projective trees: against forests, against each other, whatever stands beside them.
+
+`test_enumeration` and the laws compare what ProjectiveTrees answers, which is what kernels find,
+with all trees of a few words. Here sentences are longer, and the arithmetics are told apart.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from support.forest_trees import ForestTrees
+from support.law_base import assert_accurate, assert_marginals
+from support.projective_reference import highest, over_trees
+
+from crossarc import ProjectiveTrees
+from crossarc.inference.batch import Batch
+from crossarc.inference.projective import eisner_sums, sibling_sums
+from crossarc.inference.projective.eisner_wide import infer_wide
+from crossarc.inference.projective.sibling_wide import infer_sibling_wide
+from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
+
+Floats = NDArray[np.float64]
+ROOTS = ["single", "multi"]
+#: Lengths around the kernels' blocks of eight columns, the root among them.
+LENGTHS = st.sampled_from([1, 2, 6, 7, 8, 9, 14, 15, 16, 23, 24, 31])
+SCALES = st.sampled_from([0.0, 1.0, 10.0, 40.0, 100.0, 1000.0])
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def drawn(n: int, scale: float, seed: int, forbidden: float = 0.0, labels: int = 0) -> Floats:
+    """Random scores; arcs are forbidden at random, those of the chain 0 -> 1 -> 2 ... never."""
+    chance = np.random.default_rng([seed, n])
+    shape = (n + 1, n + 1, labels) if labels else (n + 1, n + 1)
+    scores = chance.normal(0, scale, shape)
+    lost = chance.random(shape) < forbidden
+    lost[np.arange(n), np.arange(1, n + 1)] = False
+    scores[lost] = -np.inf
+    return scores
+
+
+def assert_same(ours: ProjectiveTrees, oracle: ProjectiveTrees, parts: tuple[str, ...]) -> None:
+    """log Z, marginals and their logarithms as accurate as promised, and a tree as good."""
+    assert_accurate(ours.log_partition(), oracle.log_partition())
+    for part in parts:
+        assert_marginals(ours.marginals(part), oracle.marginals(part))
+        found, expected = ours.log_marginals(part), oracle.log_marginals(part)
+        np.testing.assert_array_equal(found == -np.inf, expected == -np.inf)
+        possible = expected > -np.inf
+        np.testing.assert_allclose(found[possible], expected[possible], rtol=1e-12, atol=1e-12)
+    score = oracle.argmax().score
+    assert ours.argmax().score == pytest.approx(score, rel=1e-13, abs=1e-13)
+
+
+@settings(max_examples=80)
+@given(LENGTHS, SCALES, st.sampled_from([0.0, 0.3, 0.8]), st.sampled_from([0, 2]), SEEDS)
+def test_first_order(n: int, scale: float, forbidden: float, labels: int, seed: int) -> None:
+    scores = drawn(n, scale, seed, forbidden, labels)
+    for root in ROOTS:
+        assert_same(ProjectiveTrees(scores, root=root), ForestTrees(scores, root=root), ("arc",))
+
+
+@settings(max_examples=50)
+@given(LENGTHS, SCALES, st.sampled_from([0.0, 0.3, 0.8]), st.sampled_from([0, 2]), SEEDS)
+def test_sibling(n: int, scale: float, forbidden: float, labels: int, seed: int) -> None:
+    scores = drawn(n, scale, seed, forbidden, labels)
+    factor = np.random.default_rng(seed).normal(0, scale, (n + 1,) * 3)
+    for root in ROOTS:
+        ours = ProjectiveTrees(scores, root=root, sibling=factor)
+        assert_same(ours, ForestTrees(scores, root=root, sibling=factor), ("arc", "sibling"))
+
+
+@pytest.mark.parametrize("with_factor", [False, True])
+@pytest.mark.parametrize("root", ROOTS)
+def test_against_the_recursive_definition(root: str, with_factor: bool) -> None:
+    """Nine words, so that a sentence has two blocks; the definition in plain Python."""
+    scores = drawn(9, 3.0, 4, forbidden=0.2)
+    factor = np.random.default_rng(5).normal(0, 3.0, (10, 10, 10)) if with_factor else None
+    trees = ProjectiveTrees(scores, root=root, sibling=factor)
+    assert_accurate(trees.log_partition(), over_trees(scores, root, factor))
+    best = over_trees(scores, root, factor, highest)
+    assert trees.argmax().score == pytest.approx(best, rel=1e-14)
+
+
+def first_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple[float, Floats]:
+    """One arithmetic alone; log Z is infinite where float64 is refused."""
+    batch, totals = Batch([scores]), np.empty((2, 1))
+    out = np.zeros(len(batch.arcs))
+    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, single, wanted)
+    if plain:
+        none = np.empty(0, np.int64)
+        eisner_sums._infer_plain(*arrays, none, out, totals, 0, 1)
+    else:
+        infer_wide(*arrays, out, totals)
+    return float(totals.sum()), batch.square(0, out)
+
+
+def second_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple[float, Floats]:
+    """The same with a sibling factor that belongs to the scores."""
+    batch, totals = Batch([scores]), np.empty((2, 1))
+    width = len(scores)
+    factor = np.random.default_rng(width).normal(0, max(1.0, np.std(scores)), width**3)
+    out, parts, zero = np.zeros(len(batch.arcs)), np.zeros(width**3), np.zeros(1, np.int64)
+    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor, zero, single, wanted)
+    if plain:
+        none = np.empty(0, np.int64)
+        sibling_sums._infer_plain(*arrays, none, none, out, parts, totals, 0, 1)
+    else:
+        infer_sibling_wide(*arrays, out, parts, totals)
+    return float(totals.sum()), np.concatenate([out, parts])
+
+
+@pytest.mark.parametrize("infer", [first_order, second_order])
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize(("n", "scale"), [(1, 1.0), (5, 10.0), (12, 1.0), (20, 3.0)])
+def test_two_arithmetics(infer: Any, single: bool, n: int, scale: float) -> None:
+    scores = drawn(n, scale, 1)
+    for wanted in (TOTAL, MARGINALS, LOG_MARGINALS):
+        plain, wide = (infer(scores, single, wanted, way) for way in (True, False))
+        assert math.isfinite(plain[0])
+        assert plain[0] == pytest.approx(wide[0], rel=1e-14, abs=1e-14)
+        np.testing.assert_allclose(plain[1], wide[1], rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("infer", [first_order, second_order])
+@pytest.mark.parametrize("single", [True, False])
+def test_float64_refuses_what_it_cannot_hold(infer: Any, single: bool) -> None:
+    """Standard deviation 1000, and one arc that is 2,000 below all others."""
+    rare = np.zeros((7, 7))
+    rare[2, 5] = -2000.0
+    for scores in (drawn(20, 1000.0, 1), rare):
+        assert infer(scores, single, MARGINALS, True)[0] == math.inf
+
+
+@pytest.mark.parametrize("with_factor", [False, True])
+def test_results_do_not_depend_on_neighbours_or_threads(with_factor: bool) -> None:
+    """To the last bit, also beside sentences that overflow float64, and in any order."""
+    kinds = [(5, 1.0, 0.0), (30, 1000.0, 0.0), (5, 1.0, 0.5), (17, 40.0, 0.0), (1, 1.0, 0.0)]
+    batch = [drawn(n, scale, place, lost) for place, (n, scale, lost) in enumerate(kinds * 2)]
+    factors = [np.random.default_rng(len(one)).normal(size=(len(one),) * 3) for one in batch]
+
+    def ask(places: list[int], threads: int) -> dict[int, Any]:
+        sibling: Any = [factors[place] for place in places] if with_factor else None
+        trees = ProjectiveTrees(
+            [batch[place] for place in places], sibling=sibling, threads=threads
+        )
+        answers = zip(
+            trees.log_partition(),
+            trees.marginals(),
+            trees.log_marginals(),
+            trees.argmax(),
+            strict=True,
+        )
+        return dict(zip(places, answers, strict=True))
+
+    everywhere = [ask(list(range(10)), threads) for threads in (1, 3)]
+    everywhere.append(ask(list(range(9, -1, -1)), 1))
+    for place in range(10):
+        alone = ask([place], 1)[place]
+        for found in everywhere:
+            assert found[place][0] == alone[0]
+            np.testing.assert_array_equal(found[place][1], alone[1])
+            np.testing.assert_array_equal(found[place][2], alone[2])
+            assert found[place][3] == alone[3]
+
+
+def test_ties_are_broken_the_same_way_everywhere() -> None:
+    """All trees tie."""
+    for n in (1, 7, 8, 20):
+        trees = ProjectiveTrees([np.zeros((n + 1, n + 1))] * 2, threads=2)
+        assert len({tuple(tree.heads.tolist()) for tree in trees.argmax()}) == 1
+
+
+def test_scores_that_overflow_have_a_best_tree() -> None:
+    scores = np.full((10, 10), -1.7e308)
+    scores[np.arange(9), np.arange(1, 10)] = 1.7e308
+    assert ProjectiveTrees(scores).argmax().heads.tolist() == list(range(9))
+    factor = np.zeros((10, 10, 10))
+    assert ProjectiveTrees(scores, sibling=factor).argmax().heads.tolist() == list(range(9))
