@@ -48,10 +48,12 @@ KERNEL_MODULES = (
     "crossarc.inference.transition.covington",
     "crossarc.learning.rules",
     "crossarc.models.arcs",
+    "crossarc.models.arc_gradients",
     "crossarc.models.labels",
     "crossarc.models.tagging.words",
     "crossarc.models.tagging.perceptron",
     "crossarc.models.tagging.lemma_kernels",
+    "crossarc.models.label_gradients",
 )
 
 

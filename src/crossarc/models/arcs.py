@@ -1,4 +1,4 @@
-"""Scores of all arcs of sentences, and gradients of scores back to the weights."""
+"""Scores of all arcs of sentences from hashed features."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
-from crossarc.learning.tables import GROUPS, TOUCHED, add_gradient
+from crossarc.kernels import READ_INT, kernel, subkernel
 from crossarc.models.slots import (
     ARC_KEYS,
     MOST_KEYS,
@@ -18,14 +17,13 @@ from crossarc.models.slots import (
     arc_key,
     arc_keys,
     count_tags,
-    first_of_group,
     key_hashes,
     key_range,
     table_slot,
     word_halves,
 )
 
-__all__ = ["gather_arcs", "score_arcs"]
+__all__ = ["SENTENCES", "arc_room", "score_arcs", "sentence_keys"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -33,14 +31,12 @@ Ints = NDArray[np.int64]
 Halves = NDArray[np.uint32]
 
 _INT = types.int64
-_SENTENCES = (READ_CODES, READ_INT, READ_INT, READ_INT, READ_PLAN, READ_INT, _INT, _INT, _INT)
-_NO_KEY = np.uint32(0)
-# Arcs whose score has a smaller slope change no weight: most arcs, after a pass or two.
-_LEAST_SLOPE = 1e-4
+#: Types of the arguments that say what the sentences and the templates are.
+SENTENCES = (READ_CODES, READ_INT, READ_INT, READ_INT, READ_PLAN, READ_INT, _INT, _INT, _INT)
 
 
 @subkernel()
-def _room(longest: int, plan: Ints) -> tuple[Halves, Halves, Ints, Floats, Halves]:
+def arc_room(longest: int, plan: Ints) -> tuple[Halves, Halves, Ints, Floats, Halves]:
     """Space for one sentence: halves of heads and modifiers, tag counts, sums, an arc's keys."""
     return (
         np.empty((longest + 1, plan.shape[0]), np.uint32),
@@ -52,7 +48,8 @@ def _room(longest: int, plan: Ints) -> tuple[Halves, Halves, Ints, Floats, Halve
 
 
 @subkernel()
-def _keys(h: int, m: int, counts: Ints, tags: int, hashes: Halves, found: Halves) -> int:
+def sentence_keys(h: int, m: int, counts: Ints, tags: int, hashes: Halves, found: Halves) -> int:
+    """The keys of an arc, given the counts of tags before each word; returns how many."""
     return arc_keys(h, m, counts, min(h, m) + 1, max(h, m), tags, hashes, found)
 
 
@@ -85,7 +82,7 @@ def _sum_word(
     return float(total)
 
 
-@kernel(types.void(*_SENTENCES, READ_WEIGHTS, types.float64[::1], _INT, _INT))
+@kernel(types.void(*SENTENCES, READ_WEIGHTS, types.float64[::1], _INT, _INT))
 def score_arcs(
     codes: Ints,
     sizes: Ints,
@@ -111,7 +108,7 @@ def score_arcs(
         bits: each part of the table has 2**bits weights.
     """
     longest = sizes[begin:end].max() if begin < end else 0
-    heads, modifiers, counts, sums, found = _room(longest, plan)
+    heads, modifiers, counts, sums, found = arc_room(longest, plan)
     hashes, flat = key_hashes(), codes.reshape(-1)
     for s in range(begin, end):
         row, width = starts[s], sizes[s] + 1
@@ -129,90 +126,7 @@ def score_arcs(
                     continue
                 key = arc_key(h, m)
                 total = sums[h, 0, key] + sums[m, 1, key]
-                for k in range(_keys(h, m, counts, tags, hashes, found)):
+                for k in range(sentence_keys(h, m, counts, tags, hashes, found)):
                     span = key_range(k, bounds)
                     total += _sum_pairs(heads, modifiers, h, m, found[k], span, weights, bits)
                 out[squares[s] + h * width + m] = total
-
-
-@subkernel()
-def _gather_words(
-    halves: Halves,
-    i: int,
-    sums: Floats,
-    hashes: Halves,
-    bounds: Ints,
-    bits: int,
-    group: int,
-    gradient: Singles,
-    touched: Halves,
-    known: int,
-) -> int:
-    for key in range(ARC_KEYS):
-        if abs(sums[key]) >= _LEAST_SLOPE:
-            for t in range(first_of_group(bounds[2], group), bounds[3], GROUPS):
-                slot = table_slot(halves[i, t], hashes[key], t, bits)
-                known = add_gradient(gradient, touched, known, slot, sums[key])
-    return known
-
-
-@kernel(types.int64(*_SENTENCES, READ_FLOAT, _INT, types.float32[::1], TOUCHED))
-def gather_arcs(
-    codes: Ints,
-    sizes: Ints,
-    starts: Ints,
-    squares: Ints,
-    plan: Ints,
-    bounds: Ints,
-    tag: int,
-    tags: int,
-    bits: int,
-    slopes: Floats,
-    group: int,
-    gradient: Singles,
-    touched: Halves,
-) -> int:
-    """The gradient of one group's weights, from the slopes of all arcs' scores.
-
-    Slopes below 1e-4 are left out. Returns how many slots are not zero; the first arguments are
-    those of `score_arcs`.
-    """
-    longest = sizes.max() if sizes.shape[0] else 0
-    heads, modifiers, counts, sums, found = _room(longest, plan)
-    hashes, flat = key_hashes(), codes.reshape(-1)
-    known = 0
-    for s in range(sizes.shape[0]):
-        row, width = starts[s], sizes[s] + 1
-        count_tags(codes, row, sizes[s], tag, counts)
-        for i in range(width):
-            word_halves(flat, (row + i) * codes.shape[1], plan, 0, group, GROUPS, heads, i)
-            word_halves(flat, (row + i) * codes.shape[1], plan, 1, group, GROUPS, modifiers, i)
-        sums[:width] = 0.0
-        for h in range(width):
-            for m in range(1, width):
-                slope = slopes[squares[s] + h * width + m]
-                if h == m or abs(slope) < _LEAST_SLOPE:
-                    continue
-                sums[h, 0, arc_key(h, m)] += slope
-                sums[m, 1, arc_key(h, m)] += slope
-                for k in range(_keys(h, m, counts, tags, hashes, found)):
-                    begin, end = key_range(k, bounds)
-                    for t in range(first_of_group(begin, group), end, GROUPS):
-                        half = np.uint32(heads[h, t] ^ found[k])
-                        slot = table_slot(half, modifiers[m, t], t, bits)
-                        known = add_gradient(gradient, touched, known, slot, slope)
-        for i in range(width):
-            for side in range(2):
-                known = _gather_words(
-                    heads if side == 0 else modifiers,
-                    i,
-                    sums[i, side],
-                    hashes,
-                    bounds,
-                    bits,
-                    group,
-                    gradient,
-                    touched,
-                    known,
-                )
-    return known

@@ -50,6 +50,7 @@ ARC_PAIRS_DISTANCE = (
     "upos-1 upos | upos upos+1",
     "upos-1 upos upos+1 | upos",
     "upos | upos-1 upos upos+1",
+    "upos @ | upos @",
 )
 ARC_PAIRS = (
     "form | form",
@@ -66,9 +67,8 @@ ARC_PAIRS = (
     "lemma | upos-1 upos",
     "upos upos+1 | lemma",
     "upos-1 upos | lemma",
-    "upos @ | upos @",
 )
-ARC_BETWEEN = ("upos | upos", "xpos | xpos", "| upos")
+ARC_BETWEEN = ("upos | upos", "xpos | xpos", "upos | xpos", "xpos | upos", "| upos", "upos |")
 ARC_WORDS = (
     "",
     "form",
@@ -86,7 +86,7 @@ ARC_WORDS = (
     "upos-2 upos-1 upos",
     "upos upos+1 upos+2",
 )
-LABEL_BETWEEN = ("upos | upos", "| xpos")
+LABEL_BETWEEN = ("upos | upos", "xpos | upos", "| xpos", "| lemma", "|")
 LABEL_PAIRS_DISTANCE = (
     "upos | upos",
     "xpos | xpos",

@@ -1,4 +1,7 @@
-"""Weights and templates together: scores of arcs and of labels, and updates of their weights."""
+"""Weights and templates together: scores of arcs and of labels, and updates of their weights.
+
+Kernels of updates are loaded by the first update: whoever parses does not wait for them.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.learning import GROUPS, Rule
-from crossarc.models.arcs import gather_arcs, score_arcs
+from crossarc.models.arcs import score_arcs
 from crossarc.models.encode import Encoded
 from crossarc.models.features import Plan
-from crossarc.models.labels import ALIGNMENT, gather_labels, score_labels
+from crossarc.models.labels import ALIGNMENT, score_labels
 from crossarc.parallel import over_ranges
 
 __all__ = ["ArcScorer", "Arcs", "LabelScorer"]
@@ -60,6 +63,8 @@ class ArcScorer:
         self, encoded: Encoded, slopes: Floats, rule: Rule, threads: int | None = None
     ) -> None:
         """Change the weights by the slopes of all arcs' scores, laid out as the scores."""
+        from crossarc.models.arc_gradients import gather_arcs
+
         gather = self._on(gather_arcs, encoded)
         rule.table.update(partial(gather, slopes), rule.step, threads)
         rule.advance()
@@ -127,6 +132,8 @@ class LabelScorer:
 
     def update(self, arcs: Arcs, slopes: Floats, rule: Rule, threads: int | None = None) -> None:
         """Change the weights by the slopes of label scores (arcs, labels)."""
+        from crossarc.models.label_gradients import gather_labels
+
         gather = self._on(gather_labels, arcs)
         rule.table.update(partial(gather, slopes), rule.step, threads)
         rule.advance()

@@ -53,7 +53,7 @@ class Options:
     projective: bool = False
     root: Root = "single"
     passes: int = 6
-    batch: int = 16
+    batch: int = 8
     seed: int = 0
     patience: int = 2
     rate: float = 0.1
@@ -65,7 +65,7 @@ class Options:
 
     @property
     def trees(self) -> type[TreeDistribution]:
-        """The distributions to sum over."""
+        """Distributions over the trees to learn."""
         return ProjectiveTrees if self.projective else SpanningTrees
 
 
