@@ -65,7 +65,7 @@ class Tagger:
         if not bank:
             raise TreebankError("no sentences to learn from: check the treebank")
         tags = list(_tags(bank))
-        classes = Classes.of(tags)
+        classes = Classes(tags)
         gold = classes.numbers(tags)
         tagger = cls(classes, np.zeros(0, np.int16), None)
         tuning = [] if dev is None else list(dev)
@@ -144,8 +144,8 @@ class Tagger:
                 words.atoms,
                 words.hashes,
                 classes.coarse,
-                classes.part_ends,
                 classes.parts,
+                classes.shared,
                 classes.part_count,
                 weights,
                 BITS,
