@@ -18,7 +18,7 @@ Weights = NDArray[np.int16]
 
 BITS = 22
 _KEPT = 350_000
-_EXPLORING, _SETTLING = 3, 5
+_EXPLORING, _SETTLING = 3, 10
 
 
 def train_tags(
