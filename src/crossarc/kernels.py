@@ -31,6 +31,7 @@ KERNEL_MODULES = (
     "crossarc.trees.measures",
     "crossarc.text.linear",
     "crossarc.text.decisions",
+    "crossarc.text.questions",
     "crossarc.inference.packing",
     "crossarc.inference.forest.viterbi",
     "crossarc.inference.forest.inside",

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 
 import crossarc as ca
 
-# Characters that tokenisers stumble over: joiners, marks, flags, odd spaces, scripts from the right.
-ODD = "aB1.,!?'\"()-@/_#|\\ \t\n\r\v\x00\x1c\x7f\x85\xa0\xad\u0301\u200b\u200d\u200f\u2028\u2029\u3000\ufeff"
-EMOJI = "\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7 \u2764\ufe0f\U0001f44d\U0001f3fd"
+# What tokenisers stumble over: joiners, marks, flags, odd spaces, scripts from the right.
+ODD = (
+    "aB1.,!?'\"()-@/_#|\\ \t\n\r\v\x00\x1c\x7f\x85\xa0\xad"
+    "\u0301\u200b\u200d\u200f\u2028\u2029\u3000\ufeff"
+)
+# A family with joiners, two flags, a heart and a thumb with marks.
+EMOJI = (
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7 "
+    "\u2764\ufe0f\U0001f44d\U0001f3fd"
+)
 SCRIPTS = "שלום مرحبا 私は学生です。 ไทย İıßǅ"
 
 BLANK = "\t_" * 7 + "\t"

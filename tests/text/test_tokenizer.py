@@ -115,7 +115,7 @@ def test_comments_and_columns(english):
 
 
 def test_a_script_without_spaces_is_segmented():
-    """Twelve nouns in `XはYです。`, written without spaces, in a bank that says nothing of spaces."""
+    """Twelve nouns in `XはYです。`, in a bank that says nothing of spaces."""
     nouns = "学生 先生 医者 本 車 家 犬 猫 山 川 海 空".split()
     bank = [ca.Sentence.build([a, "は", b, "です", "。"]) for a in nouns for b in nouns if a != b]
     japanese = Tokenizer.learn(bank)
@@ -192,7 +192,7 @@ def test_models_are_small(english):
 
 
 def test_restoring_something_else_is_refused(english):
-    with pytest.raises(ca.ModelError, match="no tokeniser that can be read .* train it again"):
+    with pytest.raises(ca.ModelError, match=r"no tokeniser that can be read .* train it again"):
         Tokenizer.restore({}, english.metadata())
     with pytest.raises(ca.ModelError, match="train it again"):
         Tokenizer.restore(english.tensors(), {})

@@ -65,7 +65,7 @@ class Tagger:
         if not bank:
             raise TreebankError("no sentences to learn from: check the treebank")
         tags = list(_tags(bank))
-        classes = Classes.of(tags)
+        classes = Classes(tags)
         gold = classes.numbers(tags)
         tagger = cls(classes, np.zeros(0, np.int16), None)
         tuning = [] if dev is None else list(dev)
@@ -75,9 +75,7 @@ class Tagger:
         lemmas = list(chain.from_iterable(sentence.lemmas for sentence in bank))
         if any(lemma != "_" for lemma in lemmas):
             forms = chain.from_iterable(sentence.forms for sentence in bank)
-            tagger._lemmatizer = Lemmatizer.learn(
-                classes, forms, gold.tolist(), lemmas, seed=seed
-            )
+            tagger._lemmatizer = Lemmatizer.learn(classes, forms, gold.tolist(), lemmas, seed=seed)
         return tagger
 
     def tag(
@@ -123,7 +121,9 @@ class Tagger:
 
         def work(begin: int, end: int) -> None:
             for own in range(begin, end):
-                tagger = cls.train([s for s, f in zip(bank, fold, strict=True) if f != own], seed=seed)
+                tagger = cls.train(
+                    [s for s, f in zip(bank, fold, strict=True) if f != own], seed=seed
+                )
                 held_out = [k for k, f in enumerate(fold) if f == own]
                 results = tagger.tag([bank[k] for k in held_out], threads=1)
                 for k, sentence in zip(held_out, results, strict=True):
@@ -144,8 +144,8 @@ class Tagger:
                 words.atoms,
                 words.hashes,
                 classes.coarse,
-                classes.part_ends,
                 classes.parts,
+                classes.shared,
                 classes.part_count,
                 weights,
                 BITS,
@@ -184,17 +184,18 @@ class Tagger:
         def quality(weights: NDArray[np.int16]) -> float:
             numbers = self._numbers(words, weights, threads=1)
             given = (self._classes.tags[number] for number in numbers.tolist())
-            return sum(map(eq, given, gold))
+            return float(sum(map(eq, given, gold)))
 
         return quality
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The arrays of a model file."""
         distances, values = pack(self._weights)
-        lemmas = {} if self._lemmatizer is None else self._lemmatizer.tensors()
-        return {"tag_distances": distances, "tag_values": values} | {
-            f"lemma_{name}": array for name, array in lemmas.items()
-        }
+        arrays: dict[str, NDArray[Any]] = {"tag_distances": distances, "tag_values": values}
+        if self._lemmatizer is not None:
+            for name, array in self._lemmatizer.tensors().items():
+                arrays[f"lemma_{name}"] = array
+        return arrays
 
     def metadata(self) -> dict[str, Any]:
         """The rest of a model file, as JSON can hold it."""

@@ -1,4 +1,4 @@
-"""Ends of tokens and sentences in arrays of characters: kernels that decide and that learn.
+"""Ends of tokens and sentences in arrays of characters.
 
 What a pair of character classes does is looked up first: most pairs never part, or always do. Only
 the pairs that do either are asked of the learned weights.
@@ -13,7 +13,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.kernels import READ_INT, kernel, subkernel
-from crossarc.text.characters import CLASSES, CLOSE, JOINER, BREAK, MARK, OPEN, REGIONAL
+from crossarc.text.characters import BREAK, CLASSES, CLOSE, JOINER, MARK, OPEN, REGIONAL
 from crossarc.text.features import (
     BOUNDARY_FEATURES,
     END_FEATURES,
@@ -27,14 +27,21 @@ from crossarc.text.linear import READ_WEIGHTS, score
 __all__ = [
     "ASK",
     "JOINED",
+    "NOTHING",
     "PARAGRAPH",
     "PARTED",
+    "READ_CODES",
+    "READ_HASHES",
+    "READ_KINDS",
+    "ROWS",
+    "SPACED",
     "UNLIKE",
-    "boundary_rows",
     "describe_tokens",
-    "end_rows",
     "find_sentences",
     "find_tokens",
+    "known_decision",
+    "next_state",
+    "paragraph_end",
     "split_rows",
 ]
 
@@ -47,17 +54,19 @@ NOTHING, SPACED, PARAGRAPH = range(3)
 LONGEST_TOKEN = 4096
 LONGEST_SENTENCE = 512
 
-_READ_CODES = types.Array(types.int32, 1, "C", readonly=True)
-_READ_KINDS = types.Array(types.uint8, 1, "C", readonly=True)
-_READ_HASHES = types.Array(types.uint64, 1, "C", readonly=True)
+READ_CODES = types.Array(types.int32, 1, "C", readonly=True)
+READ_KINDS = types.Array(types.uint8, 1, "C", readonly=True)
+READ_HASHES = types.Array(types.uint64, 1, "C", readonly=True)
 _HASHES = types.uint64[::1]
-_ROWS = types.uint64[:, ::1]
+ROWS = types.uint64[:, ::1]
 _INTS = types.int64[::1]
 _QUOTE = 34
 
 
 @subkernel()
-def _fixed(folded: Array, kinds: Array, i: int, start: int, pairs: Array, gaps: Array) -> int:
+def known_decision(
+    folded: Array, kinds: Array, i: int, start: int, pairs: Array, gaps: Array
+) -> Any:
     """What is known of the place after character i without asking: JOINED, PARTED or ASK."""
     n = len(kinds)
     if i + 1 >= n or i + 1 - start >= LONGEST_TOKEN:
@@ -68,7 +77,7 @@ def _fixed(folded: Array, kinds: Array, i: int, start: int, pairs: Array, gaps: 
             return PARTED
         return ASK if gaps[kind * CLASSES + np.int64(kinds[i + 2])] == ASK else PARTED
     # Marks and joiners belong to what they stand beside; two regional letters are a flag.
-    if after == MARK or after == JOINER or kind == JOINER:
+    if after in (MARK, JOINER) or kind == JOINER:
         return JOINED
     if kind == REGIONAL and after == REGIONAL:
         return JOINED if i == start else PARTED
@@ -80,11 +89,11 @@ def _fixed(folded: Array, kinds: Array, i: int, start: int, pairs: Array, gaps: 
 
 @kernel(
     types.int64(
-        _READ_CODES,
-        _READ_KINDS,
+        READ_CODES,
+        READ_KINDS,
         types.int64,
-        _READ_KINDS,
-        _READ_KINDS,
+        READ_KINDS,
+        READ_KINDS,
         READ_WEIGHTS,
         types.int64,
         _INTS,
@@ -112,7 +121,7 @@ def find_tokens(
             continue
         start = i
         while True:
-            decision = _fixed(folded, kinds, i, start, pairs, gaps)
+            decision = known_decision(folded, kinds, i, start, pairs, gaps)
             if decision == ASK:
                 boundary_features(folded, kinds, i, start, row)
                 decision = PARTED if score(weights, bits, row) > 0 else JOINED
@@ -125,46 +134,7 @@ def find_tokens(
     return count
 
 
-@kernel(
-    types.int64(
-        _READ_CODES,
-        _READ_KINDS,
-        READ_INT,
-        READ_INT,
-        _READ_KINDS,
-        _READ_KINDS,
-        types.boolean[::1],
-        _ROWS,
-    )
-)
-def boundary_rows(
-    folded: Array,
-    kinds: Array,
-    starts: Array,
-    ends: Array,
-    pairs: Array,
-    gaps: Array,
-    labels: Array,
-    rows: Array,
-) -> int:
-    """The questions that `find_tokens` would ask about the given tokens; returns how many.
-
-    With no room in `rows`, only counts them.
-    """
-    count = 0
-    for t in range(len(starts)):
-        i = starts[t]
-        while i < ends[t]:
-            if _fixed(folded, kinds, i, starts[t], pairs, gaps) == ASK:
-                if count < len(rows):
-                    boundary_features(folded, kinds, i, starts[t], rows[count])
-                    labels[count] = i + 1 == ends[t]
-                count += 1
-            i += 2 if i + 1 < ends[t] and kinds[i + 1] <= BREAK else 1
-    return count
-
-
-@kernel(types.void(_READ_CODES, _READ_KINDS, READ_INT, READ_INT, _HASHES, _HASHES, _HASHES, _INTS))
+@kernel(types.void(READ_CODES, READ_KINDS, READ_INT, READ_INT, _HASHES, _HASHES, _HASHES, _INTS))
 def describe_tokens(
     folded: Array,
     kinds: Array,
@@ -175,7 +145,7 @@ def describe_tokens(
     lasts: Array,
     marks: Array,
 ) -> None:
-    """Hashes of each token's form, shape and last character, and whether it is a bracket or quote."""
+    """Hashes of each token's form, shape and last character; whether it is a bracket or quote."""
     for t in range(len(starts)):
         forms[t], shapes[t], lasts[t] = describe_token(folded, kinds, starts[t], ends[t])
         marks[t] = 0
@@ -190,7 +160,7 @@ def describe_tokens(
 
 
 @subkernel()
-def _next_state(state: int, mark: int) -> int:
+def next_state(state: int, mark: int) -> int:
     """What is open after a bracket or quotation mark: depth of brackets up to 2, and one bit."""
     if mark == 1:
         return state + 2 if state < 4 else state
@@ -200,7 +170,7 @@ def _next_state(state: int, mark: int) -> int:
 
 
 @subkernel()
-def _paragraph_end(breaks: Array, t: int) -> int:
+def paragraph_end(breaks: Array, t: int) -> int:
     """The token after the paragraph of t."""
     while t < len(breaks) - 1 and breaks[t] != PARAGRAPH:
         t += 1
@@ -209,9 +179,9 @@ def _paragraph_end(breaks: Array, t: int) -> int:
 
 @kernel(
     types.void(
-        _READ_HASHES,
-        _READ_HASHES,
-        _READ_HASHES,
+        READ_HASHES,
+        READ_HASHES,
+        READ_HASHES,
         READ_INT,
         READ_INT,
         READ_WEIGHTS,
@@ -238,10 +208,10 @@ def find_sentences(
     n = len(forms)
     first, t = 0, 0
     while t < n:
-        limit = _paragraph_end(breaks, t)
+        limit = paragraph_end(breaks, t)
         state = 0
         while t < limit:
-            state = _next_state(state, marks[t])
+            state = next_state(state, marks[t])
             if t == limit - 1 or t + 1 - first >= LONGEST_SENTENCE:
                 end = True
             else:
@@ -253,49 +223,7 @@ def find_sentences(
                 first, state = t, 0
 
 
-@kernel(
-    types.int64(
-        _READ_HASHES,
-        _READ_HASHES,
-        _READ_HASHES,
-        READ_INT,
-        READ_INT,
-        types.boolean[::1],
-        types.boolean[::1],
-        _ROWS,
-    )
-)
-def end_rows(
-    forms: Array,
-    shapes: Array,
-    lasts: Array,
-    marks: Array,
-    breaks: Array,
-    finals: Array,
-    labels: Array,
-    rows: Array,
-) -> int:
-    """The questions that `find_sentences` would ask, and their answers; returns how many."""
-    n = len(forms)
-    count, first, t = 0, 0, 0
-    while t < n:
-        limit = _paragraph_end(breaks, t)
-        state = 0
-        while t < limit:
-            state = _next_state(state, marks[t])
-            if t < limit - 1:
-                end_features(
-                    forms[:limit], shapes[:limit], lasts, breaks, t, first, state, rows[count]
-                )
-                labels[count] = finals[t]
-                count += 1
-            t += 1
-            if finals[t - 1]:
-                first, state = t, 0
-    return count
-
-
-@kernel(types.void(_READ_HASHES, _READ_HASHES, READ_INT, types.boolean[::1], READ_INT, _ROWS))
+@kernel(types.void(READ_HASHES, READ_HASHES, READ_INT, types.boolean[::1], READ_INT, ROWS))
 def split_rows(
     forms: Array, shapes: Array, breaks: Array, finals: Array, asked: Array, rows: Array
 ) -> None:
@@ -304,7 +232,7 @@ def split_rows(
     first, limit, k = 0, 0, 0
     for t in range(n):
         if t >= limit:
-            limit = _paragraph_end(breaks, t)
+            limit = paragraph_end(breaks, t)
         if k < len(asked) and asked[k] == t:
             split_features(forms[:limit], shapes[:limit], t, first, rows[k])
             k += 1

@@ -2,8 +2,8 @@
 
 MISC says what follows a token: nothing at all for one space, `SpaceAfter=No` for no space, else
 `SpacesAfter=` with the white space itself, as UDPipe writes it: `\\s` space, `\\t` tab, `\\n` and
-`\\r` line breaks. Other white space is written `\\uXXXX`. Space before the first token of the text is
-in its `SpacesBefore=`.
+`\\r` line breaks. Other white space is written `\\uXXXX`. Space before the first token of the text
+is in its `SpacesBefore=`.
 """
 
 from __future__ import annotations

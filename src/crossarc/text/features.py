@@ -42,19 +42,19 @@ _NONE = np.uint64(0)
 
 
 @subkernel()
-def mix(before: np.uint64, value: int) -> np.uint64:
+def mix(before: np.uint64, value: Any) -> np.uint64:
     """The hash that also takes in `value`; the order of values matters."""
     x = (before ^ np.uint64(value)) * _STEP
     return np.uint64(x ^ (x >> _SHIFT))
 
 
 @subkernel()
-def _code(folded: Array, i: int) -> int:
+def _code(folded: Array, i: int) -> Any:
     return np.int64(folded[i]) if 0 <= i < len(folded) else 32
 
 
 @subkernel()
-def _kind(kinds: Array, i: int) -> int:
+def _kind(kinds: Array, i: int) -> Any:
     """The class of a character; line breaks are spaces like others, and so is what lies outside."""
     return max(np.int64(kinds[i]), BREAK) if 0 <= i < len(kinds) else BREAK
 
@@ -112,7 +112,7 @@ def _token_so_far(
 ) -> None:
     """Features 15 to 19: the token up to here, its shape and its length."""
     form, shape = row[15], row[17]
-    before = -1
+    before: Any = -1
     length = i + 1 - start
     for j in range(max(start, i + 1 - REACH), i + 1):
         form = mix(form, folded[j])
@@ -140,7 +140,7 @@ def _surroundings(folded: Array, kinds: Array, i: int, pair: int, row: Array) ->
     form, shape = row[20], row[21]
     left_shape = shape
     left_form = form
-    before = -1
+    before: Any = -1
     address = 0
     for j in range(begin, end):
         if j == i + 1:
@@ -174,7 +174,7 @@ def describe_token(
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """A token as (hash of its folded form, hash of its shape, hash of its last character)."""
     form, shape = mix(_NONE, 77), mix(_NONE, 78)
-    before = OUTSIDE
+    before: Any = OUTSIDE
     for j in range(start, min(end, start + REACH)):
         form = mix(form, folded[j])
         kind = np.int64(kinds[j])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.text.characters import (
     BREAK,
     CLASSES,
-    DASH,
     OPEN,
     SPACE,
     SYMBOL,
@@ -24,19 +21,17 @@ from crossarc.text.decisions import (
     PARTED,
     SPACED,
     UNLIKE,
-    boundary_rows,
-    describe_tokens,
-    end_rows,
     split_rows,
 )
 from crossarc.text.features import BOUNDARY_FEATURES, END_FEATURES, SPLIT_FEATURES
+from crossarc.text.learned import Described, Learned, Table, describe
 from crossarc.text.linear import Weights, train
 from crossarc.text.multiword import ASKED, Splitter
+from crossarc.text.questions import boundary_rows, end_rows
 from crossarc.text.running import RunningText
 
-__all__ = ["Described", "Learned", "describe", "learn"]
+__all__ = ["learn"]
 
-Table = NDArray[np.uint8]
 Hashes = NDArray[np.uint64]
 
 _RARE = 1e-3  # a pair that parts less often than this never does
@@ -45,35 +40,6 @@ _EPOCHS = 8
 _BOUNDARY_BITS = 14, 18
 _END_BITS = 14, 16
 _SPLIT_BITS = 10, 12
-
-
-class Learned(NamedTuple):
-    """All that a tokeniser knows: tables of pairs, weights, and the rules of split tokens."""
-
-    pairs: Table
-    gaps: Table
-    boundary: Weights
-    end: Weights
-    split: Weights
-    splitter: Splitter
-
-
-class Described(NamedTuple):
-    """Tokens as the decisions about sentences see them."""
-
-    forms: Hashes
-    shapes: Hashes
-    lasts: Hashes
-    marks: NDArray[np.int64]
-
-
-def describe(chars: Characters, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Described:
-    """Hashes of tokens; O(characters)."""
-    n = len(starts)
-    forms, shapes, lasts = (np.empty(n, np.uint64) for _ in range(3))
-    marks = np.empty(n, np.int64)
-    describe_tokens(chars.folded, chars.kinds, starts, ends, forms, shapes, lasts, marks)
-    return Described(forms, shapes, lasts, marks)
 
 
 def learn(text: RunningText, *, seed: int) -> Learned:
@@ -102,10 +68,10 @@ def _pair_table(chars: Characters, text: RunningText) -> Table:
     kinds = chars.kinds.astype(np.int64)
     parts = np.zeros(len(kinds), np.bool_)
     parts[text.ends - 1] = True
-    table = np.full((CLASSES, CLASSES), JOINED, np.uint8)
-    table[OPEN : SYMBOL + 1, :] = UNLIKE
-    table[:, OPEN : SYMBOL + 1] = UNLIKE
-    table = table.ravel()
+    square = np.full((CLASSES, CLASSES), JOINED, np.uint8)
+    square[OPEN : SYMBOL + 1, :] = UNLIKE
+    square[:, OPEN : SYMBOL + 1] = UNLIKE
+    table = square.ravel()
     touching = (kinds[:-1] > BREAK) & (kinds[1:] > BREAK)
     pair = (kinds[:-1] * CLASSES + kinds[1:])[touching]
     total = np.bincount(pair, minlength=CLASSES * CLASSES)

@@ -35,7 +35,7 @@ _SETTLED = 0.01  # an error in probability that needs no correction
 def score(weights: NDArray[Any], bits: int, row: NDArray[Any]) -> int:
     """The sum of a row's weights; yes if above 0."""
     shift = np.uint64(64 - bits)
-    total = np.int64(0)
+    total: Any = np.int64(0)
     for k in range(len(row)):
         total += weights[np.int64(row[k] >> shift)]
     return total

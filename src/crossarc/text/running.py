@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.text.characters import CLOSE, HAN, KATAKANA, LETTER, BREAK, OPEN, UPPER, characters
+from crossarc.text.characters import CLOSE, HAN, KATAKANA, OPEN, UPPER, characters
 from crossarc.text.decisions import NOTHING, PARAGRAPH, SPACED
 from crossarc.treebank import Sentence
 

@@ -20,7 +20,7 @@ from crossarc.text.decisions import (
 )
 from crossarc.text.emission import following
 from crossarc.text.features import REACH, SPLIT_FEATURES
-from crossarc.text.learning import Described, Learned, describe
+from crossarc.text.learned import Described, Learned, describe
 from crossarc.text.linear import decide, table_bits
 from crossarc.text.multiword import ASKED, WHOLE
 

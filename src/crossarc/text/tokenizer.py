@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError, TreebankError
 from crossarc.text.decisions import NOTHING, PARAGRAPH
 from crossarc.text.emission import build_sentence, escape_spaces
-from crossarc.text.learning import Learned, learn
+from crossarc.text.learned import Learned
 from crossarc.text.multiword import Splitter
 from crossarc.text.running import running_text
 from crossarc.text.segmentation import CONTEXT, Portion, segment
@@ -47,6 +47,9 @@ class Tokenizer:
         Raises:
             TreebankError: there are no sentences.
         """
+        # What only learning needs is not loaded to tokenise.
+        from crossarc.text.learning import learn
+
         text = running_text(sentences)
         if not text.words:
             raise TreebankError("no sentences to learn from: check the treebank")
@@ -80,7 +83,7 @@ class Tokenizer:
             ModelError: something is missing or of the wrong kind.
         """
         try:
-            arrays = {
+            arrays: dict[str, Any] = {
                 name: np.ascontiguousarray(tensors[name], kind) for name, kind in _TENSORS.items()
             }
             splitter = Splitter.restore(metadata["multiword"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,26 +19,31 @@ class Tag(NamedTuple):
     feats: str
 
     def parts(self) -> list[tuple[str, str]]:
-        """What this tag shares with others."""
+        """What this tag shares with others; what many share comes first."""
         features = [] if self.feats == "_" else self.feats.split("|")
         xpos = [] if self.xpos == "_" else [("xpos", self.xpos)]
-        return [("upos", self.upos), *xpos, *(("feature", feature) for feature in features)]
+        return [("upos", self.upos), *(("feature", feature) for feature in features), *xpos]
 
 
 class Classes:
-    """All tags of a treebank, numbered; the most frequent first."""
+    """All tags of a treebank, numbered in the order of their parts.
 
-    def __init__(self, tags: Sequence[Tag]) -> None:
-        self.tags = tuple(tags)
+    `parts[c, k]` is part k of tag c, -1 after its last; `shared[c]` is how many parts tag c has in
+    common with the one before, from the first on, so that their scores need not be added again.
+    """
+
+    def __init__(self, tags: Iterable[Tag]) -> None:
+        self.tags = tuple(sorted(set(tags), key=Tag.parts))
         self._numbers = {tag: k for k, tag in enumerate(self.tags)}
         names: dict[tuple[str, str], int] = {}
-        parts: list[int] = []
-        ends: list[int] = []
-        for tag in self.tags:
-            parts += (names.setdefault(part, len(names)) for part in tag.parts())
-            ends.append(len(parts))
-        self.parts = np.array(parts, np.int64)
-        self.part_ends = np.array(ends, np.int64)
+        rows = [[names.setdefault(part, len(names)) for part in tag.parts()] for tag in self.tags]
+        longest = max(map(len, rows), default=0)
+        self.parts = np.full((len(rows), longest + 1), -1, np.int64)
+        for c, row in enumerate(rows):
+            self.parts[c, : len(row)] = row
+        alike = (self.parts[1:] == self.parts[:-1]) & (self.parts[1:] >= 0)
+        self.shared = np.zeros(len(rows), np.int64)
+        self.shared[1:] = np.cumprod(alike, axis=1).sum(axis=1)
         self.part_count = len(names)
         upos = {name: k for k, name in enumerate(dict.fromkeys(tag.upos for tag in self.tags))}
         self.coarse: NDArray[np.int64] = np.array([upos[tag.upos] for tag in self.tags], np.int64)
@@ -48,12 +52,6 @@ class Classes:
         self.filled = tuple(
             name for name in Tag._fields if any(getattr(tag, name) != "_" for tag in self.tags)
         )
-
-    @classmethod
-    def of(cls, tags: Iterable[Tag]) -> Classes:
-        """The classes of the tags of a treebank."""
-        counts = Counter(tags)
-        return cls(sorted(counts, key=lambda tag: (-counts[tag], tag)))
 
     def numbers(self, tags: Iterable[Tag]) -> NDArray[np.int64]:
         """The numbers of known tags."""

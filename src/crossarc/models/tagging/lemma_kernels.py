@@ -28,7 +28,8 @@ def lemma_features(atoms: Array, tags: Array, coarse: Array, hashes: Array) -> N
     """What a lemma depends on: the form's ends, with the whole tag and with its UPOS."""
     for w in range(len(tags)):
         here, row = atoms[w], hashes[w]
-        tag, upos = np.uint64(tags[w]), np.uint64(coarse[tags[w]])
+        tag: Any = np.uint64(tags[w])
+        upos: Any = np.uint64(coarse[tags[w]])
         for k in range(AFFIX):
             row[k] = mixed(80 + k, here[SUFFIX + 1 + k], tag)
             row[AFFIX + k] = mixed(90 + k, here[SUFFIX + 1 + k], upos)
@@ -61,9 +62,7 @@ def _best(
     return best
 
 
-@kernel(
-    types.void(_READ_ATOMS, READ_INT, READ_INT, _READ_WEIGHTS, types.int64, types.int64[::1])
-)
+@kernel(types.void(_READ_ATOMS, READ_INT, READ_INT, _READ_WEIGHTS, types.int64, types.int64[::1]))
 def choose_rules(
     hashes: Array, fit_ends: Array, fits: Array, weights: Array, bits: int, chosen: Array
 ) -> None:

@@ -25,6 +25,7 @@ __all__ = ["tag_words", "train_epoch"]
 Array = NDArray[Any]
 
 _READ_HASHES = types.Array(types.uint64, 2, "C", readonly=True)
+_READ_PARTS = types.Array(types.int64, 2, "C", readonly=True)
 _READ_WEIGHTS = types.Array(types.int16, 1, "C", readonly=True)
 _FEATURES = WORD_FEATURES + HISTORY_FEATURES
 
@@ -58,17 +59,45 @@ def _slots(
 
 
 @subkernel()
-def _best(scores: Array, part_ends: Array, parts: Array) -> int:
-    """The class whose parts score best; the first of equals."""
-    best, best_score, k = 0, np.int64(-(1 << 62)), 0
-    for c in range(len(part_ends)):
-        total = np.int64(0)
-        while k < part_ends[c]:
-            total += scores[parts[k]]
+def _score_parts(weights: Array, slots: Array, scores: Array) -> None:
+    for p in range(len(scores)):
+        scores[p] = 0
+    for k in range(_FEATURES):
+        own = weights[slots[k] : slots[k] + len(scores)]
+        for p in range(len(scores)):
+            scores[p] += own[p]
+
+
+@subkernel()
+def _best(scores: Array, parts: Array, shared: Array, sums: Array) -> int:
+    """The class whose parts score best; the first of equals.
+
+    `sums[k]` is the score of the first k parts of the class at hand; the next class shares some.
+    """
+    best, best_score = 0, np.int64(-(1 << 62))
+    sums[0] = 0
+    for c in range(len(shared)):
+        own = parts[c]
+        k = shared[c]
+        total = sums[k]
+        while own[k] >= 0:
+            total += scores[own[k]]
             k += 1
+            sums[k] = total
         if total > best_score:
             best, best_score = c, total
     return best
+
+
+@subkernel()
+def _correct(
+    weights: Array, sums: Array, kept: Array, slots: Array, p: int, change: int, step: int
+) -> None:
+    for k in range(_FEATURES):
+        place = slots[k] + p
+        if kept[place]:
+            weights[place] += change
+            sums[place] += step * change
 
 
 @kernel(
@@ -77,7 +106,7 @@ def _best(scores: Array, part_ends: Array, parts: Array) -> int:
         _READ_HASHES,
         _READ_HASHES,
         READ_INT,
-        READ_INT,
+        _READ_PARTS,
         READ_INT,
         types.int64,
         _READ_WEIGHTS,
@@ -90,8 +119,8 @@ def tag_words(
     atoms: Array,
     hashes: Array,
     coarse: Array,
-    part_ends: Array,
     parts: Array,
+    shared: Array,
     part_count: int,
     weights: Array,
     bits: int,
@@ -101,16 +130,13 @@ def tag_words(
     row = np.empty(HISTORY_FEATURES, np.uint64)
     slots = np.empty(_FEATURES, np.int64)
     scores = np.empty(part_count, np.int32)
+    sums = np.empty(parts.shape[1], np.int64)
     for s in range(len(firsts) - 1):
         first, end = firsts[s], firsts[s + 1]
         for w in range(first, end):
             _slots(atoms, hashes, tags, coarse, w, first, end, bits, row, slots)
-            scores[:] = 0
-            for k in range(_FEATURES):
-                own = weights[slots[k] : slots[k] + part_count]
-                for p in range(part_count):
-                    scores[p] += own[p]
-            tags[w] = _best(scores, part_ends, parts)
+            _score_parts(weights, slots, scores)
+            tags[w] = _best(scores, parts, shared, sums)
 
 
 @kernel(
@@ -120,7 +146,7 @@ def tag_words(
         _READ_HASHES,
         _READ_HASHES,
         READ_INT,
-        READ_INT,
+        _READ_PARTS,
         READ_INT,
         types.int64,
         types.int32[::1],
@@ -138,8 +164,8 @@ def train_epoch(
     atoms: Array,
     hashes: Array,
     coarse: Array,
-    part_ends: Array,
     parts: Array,
+    shared: Array,
     part_count: int,
     weights: Array,
     sums: Array,
@@ -156,32 +182,25 @@ def train_epoch(
     row = np.empty(HISTORY_FEATURES, np.uint64)
     slots = np.empty(_FEATURES, np.int64)
     scores = np.empty(part_count, np.int32)
+    partial = np.empty(parts.shape[1], np.int64)
     change = np.zeros(part_count, np.int32)
     for s in order:
         first, end = firsts[s], firsts[s + 1]
         for w in range(first, end):
             _slots(atoms, hashes, tags, coarse, w, first, end, bits, row, slots)
-            scores[:] = 0
-            for k in range(_FEATURES):
-                own = weights[slots[k] : slots[k] + part_count]
-                for p in range(part_count):
-                    scores[p] += own[p]
-            guess = _best(scores, part_ends, parts)
+            _score_parts(weights, slots, scores)
+            guess = _best(scores, parts, shared, partial)
             tags[w] = guess
             step += 1
             if guess == gold[w]:
                 continue
             for c, sign in ((gold[w], 1), (guess, -1)):
-                for j in range(part_ends[c - 1] if c else 0, part_ends[c]):
-                    change[parts[j]] += sign
+                for p in parts[c]:
+                    if p >= 0:
+                        change[p] += sign
             for c in (gold[w], guess):
-                for j in range(part_ends[c - 1] if c else 0, part_ends[c]):
-                    p = parts[j]
-                    if change[p] != 0:
-                        for k in range(_FEATURES):
-                            place = slots[k] + p
-                            if kept[place]:
-                                weights[place] += change[p]
-                                sums[place] += step * change[p]
+                for p in parts[c]:
+                    if p >= 0 and change[p] != 0:
+                        _correct(weights, sums, kept, slots, p, change[p], step)
                         change[p] = 0
     return step

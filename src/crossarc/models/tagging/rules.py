@@ -61,7 +61,9 @@ def _edit(base: str, lemma: str, *, keeps_case: bool) -> Rule:
         shared += 1
     begin, there = 0, 0
     if 2 * shared < min(len(base), len(lemma)):
-        begin, there, shared = SequenceMatcher(None, base, lemma, autojunk=False).find_longest_match()
+        begin, there, shared = SequenceMatcher(
+            None, base, lemma, autojunk=False
+        ).find_longest_match()
     if not shared:
         return Rule(False, "", "", "", "", lemma)
     end = begin + shared

@@ -24,9 +24,11 @@ def rounded(weights: NDArray[np.float64]) -> NDArray[np.int16]:
 def strongest(weights: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
     """Where the `count` weights that are largest in size stand, or all that are not zero."""
     size = np.abs(weights)
-    if np.count_nonzero(size) <= count:
-        return size > 0
-    return size >= np.partition(size, len(size) - count)[len(size) - count]
+    least = 0.0
+    if np.count_nonzero(size) > count:
+        least = float(np.partition(size, len(size) - count)[len(size) - count])
+    kept: NDArray[np.bool_] = (size > 0) & (size >= least)
+    return kept
 
 
 def pack(weights: NDArray[np.int16]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
@@ -42,9 +44,7 @@ def pack(weights: NDArray[np.int16]) -> tuple[NDArray[np.uint8], NDArray[np.int1
     return distances, values
 
 
-def unpack(
-    distances: NDArray[np.uint8], values: NDArray[np.int16], size: int
-) -> NDArray[np.int16]:
+def unpack(distances: NDArray[np.uint8], values: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     """The table of this size that was packed."""
     places = np.cumsum(distances, dtype=np.int64)
     real = values != 0

@@ -18,7 +18,7 @@ Weights = NDArray[np.int16]
 
 BITS = 22
 _KEPT = 350_000
-_EXPLORING, _SETTLING = 3, 5
+_EXPLORING, _SETTLING = 3, 10
 
 
 def train_tags(
@@ -49,8 +49,8 @@ def train_tags(
                 words.atoms,
                 words.hashes,
                 classes.coarse,
-                classes.part_ends,
                 classes.parts,
+                classes.shared,
                 classes.part_count,
                 weights,
                 sums,

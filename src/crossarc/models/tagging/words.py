@@ -71,7 +71,7 @@ def encode_words(sentences: Sequence[Sequence[str]]) -> Words:
 
 
 @subkernel()
-def mixed(template: int, first: np.uint64, second: np.uint64) -> np.uint64:
+def mixed(template: int, first: Any, second: Any) -> np.uint64:
     """The hash of a template and two atoms."""
     return hash_code(hash_code(hash_start(template), first), second)
 
@@ -84,13 +84,14 @@ def _atoms(codes: Array, folded: Array, kinds: Array, ends: Array, atoms: Array)
         end = ends[w]
         row = atoms[w]
         form, exact, shape = hash_start(1), hash_start(2), hash_start(3)
-        before, run = OUTSIDE, 0
+        before: Any = OUTSIDE
+        run = 0
         for j in range(start, min(end, start + _LONGEST)):
             form = hash_code(form, folded[j])
             exact = hash_code(exact, codes[j])
             if j - start < AFFIX:
                 row[PREFIX + 1 + j - start] = form
-            kind = np.int64(kinds[j])
+            kind: Any = np.int64(kinds[j])
             run = run + 1 if kind == before else 0
             before = kind
             # Runs count up to two; a mark stands for itself.
@@ -152,13 +153,14 @@ def history_features(
     here = atoms[w]
     folded, suffix = here[FOLDED], here[SUFFIX + 3]
     after = atoms[w + 1][FOLDED] if w + 1 < end else np.uint64(0)
-    after_suffix = atoms[w + 1][SUFFIX + 2] if w + 1 < end else np.uint64(0)
-    before, before2 = np.uint64(tag + 1), np.uint64(tag2 + 1)
+    after_suffix: Any = atoms[w + 1][SUFFIX + 2] if w + 1 < end else np.uint64(0)
+    before: Any = np.uint64(tag + 1)
+    before2: Any = np.uint64(tag2 + 1)
     row[0] = hash_code(hash_start(60), before)
     row[1] = mixed(61, before, before2)
     row[2] = mixed(62, before, folded)
     row[3] = mixed(63, before, suffix)
-    row[4] = hash_code(hash_start(64), np.uint64(coarse))
+    row[4] = hash_code(hash_start(64), coarse)
     row[5] = mixed(65, before, after)
     row[6] = mixed(66, before2, folded)
     row[7] = hash_code(mixed(67, before, here[SUFFIX + 2]), after_suffix)
