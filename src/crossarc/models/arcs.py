@@ -26,11 +26,11 @@ from crossarc.models.slots import (
 __all__ = ["SENTENCES", "arc_room", "score_arcs", "sentence_keys"]
 
 Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Weights = NDArray[np.float32 | np.int16]
 Ints = NDArray[np.int64]
 Halves = NDArray[np.uint32]
 
-_INT = types.int64
+_INT, _FLOAT, _OUT = types.int64, types.float64, types.float64[::1]
 #: Types of the arguments that say what the sentences and the templates are.
 SENTENCES = (READ_CODES, READ_INT, READ_INT, READ_INT, READ_PLAN, READ_INT, _INT, _INT, _INT)
 
@@ -61,28 +61,29 @@ def _sum_pairs(
     m: int,
     key: np.uint32,
     span: tuple[int, int],
-    weights: Singles,
+    weights: Weights,
     bits: int,
 ) -> float:
     """The summed weights of some templates' features of two words, with one key."""
     total = np.float32(0.0)
     for t in range(span[0], span[1]):
-        total += weights[table_slot(np.uint32(heads[h, t] ^ key), modifiers[m, t], t, bits)]
+        slot = table_slot(np.uint32(heads[h, t] ^ key), modifiers[m, t], t, bits)
+        total += np.float32(weights[slot])
     return float(total)
 
 
 @subkernel(reorder=True)
 def _sum_word(
-    halves: Halves, i: int, key: np.uint32, span: tuple[int, int], weights: Singles, bits: int
+    halves: Halves, i: int, key: np.uint32, span: tuple[int, int], weights: Weights, bits: int
 ) -> float:
     """The summed weights of one word's features, with one key."""
     total = np.float32(0.0)
     for t in range(span[0], span[1]):
-        total += weights[table_slot(halves[i, t], key, t, bits)]
+        total += np.float32(weights[table_slot(halves[i, t], key, t, bits)])
     return float(total)
 
 
-@kernel(types.void(*SENTENCES, READ_WEIGHTS, types.float64[::1], _INT, _INT))
+@kernel([types.void(*SENTENCES, kind, _FLOAT, _OUT, _INT, _INT) for kind in READ_WEIGHTS])
 def score_arcs(
     codes: Ints,
     sizes: Ints,
@@ -93,7 +94,8 @@ def score_arcs(
     tag: int,
     tags: int,
     bits: int,
-    weights: Singles,
+    weights: Weights,
+    scale: float,
     out: Floats,
     begin: int,
     end: int,
@@ -106,6 +108,7 @@ def score_arcs(
         plan, bounds: the templates, see `Plan`.
         tag, tags: the atom whose values between two words count, and how many it has.
         bits: each part of the table has 2**bits weights.
+        scale: what weights are multiplied by.
     """
     longest = sizes[begin:end].max() if begin < end else 0
     heads, modifiers, counts, sums, found = arc_room(longest, plan)
@@ -129,4 +132,4 @@ def score_arcs(
                 for k in range(sentence_keys(h, m, counts, tags, hashes, found)):
                     span = key_range(k, bounds)
                     total += _sum_pairs(heads, modifiers, h, m, found[k], span, weights, bits)
-                out[squares[s] + h * width + m] = total
+                out[squares[s] + h * width + m] = total * scale

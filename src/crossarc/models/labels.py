@@ -40,6 +40,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+Weights = NDArray[np.float32 | np.int16]
 Ints = NDArray[np.int64]
 Halves = NDArray[np.uint32]
 
@@ -94,12 +95,12 @@ def label_window(halves: Halves, key: np.uint32, t: int, bits: int, part: int) -
 
 
 @subkernel(reorder=True)
-def _add_window(weights: Singles, at: int, sums: Singles) -> None:
+def _add_window(weights: Weights, at: int, sums: Singles) -> None:
     for k in range(sums.shape[0]):
-        sums[k] += weights[at + k]
+        sums[k] += np.float32(weights[at + k])
 
 
-@kernel(types.void(*ARCS, READ_WEIGHTS, _F2, _INT, _INT))
+@kernel([types.void(*ARCS, kind, types.float64, _F2, _INT, _INT) for kind in READ_WEIGHTS])
 def score_labels(
     codes: Ints,
     rows: Ints,
@@ -110,7 +111,8 @@ def score_labels(
     tag: int,
     tags: int,
     bits: int,
-    weights: Singles,
+    weights: Weights,
+    scale: float,
     out: Floats,
     begin: int,
     end: int,
@@ -122,6 +124,7 @@ def score_labels(
         plan, bounds: the templates, see `Plan`.
         tag, tags: the atom whose values between two words count, and how many it has.
         bits: windows begin in the first 2**bits weights of each part.
+        scale: what weights are multiplied by.
     """
     part = weights.shape[0] // GROUPS
     room = label_room(plan)
@@ -136,7 +139,8 @@ def score_labels(
             first, last = key_range(k, bounds)
             for t in range(first, last):
                 _add_window(weights, label_window(room[0], room[2][k], t, bits, part), sums)
-        out[a, :] = sums
+        for k in range(out.shape[1]):
+            out[a, k] = sums[k] * scale
 
 
 @kernel(types.float64(_F2, READ_INT))
