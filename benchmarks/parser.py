@@ -3,8 +3,8 @@
     .venv-bench/bin/python benchmarks/parser.py [FOLDER] [--names NAME ...] [--projective]
 
 Gold tags. UAS and LAS as of CoNLL 2018, punctuation counted; the expected calibration error of
-the heads' probabilities; seconds a pass; microseconds a word, processor time of one thread, for encoding,
-scoring, decoding and labelling; the size of the weights in a file.
+the heads' probabilities; seconds a pass; microseconds a word, processor time of one thread, for
+encoding, scoring, decoding and labelling; the size of the weights in a file.
 """
 
 from __future__ import annotations

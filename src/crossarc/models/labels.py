@@ -53,12 +53,12 @@ ALIGNMENT = 3
 
 
 @subkernel()
-def label_room(plan: Ints) -> tuple[Halves, Ints, Halves]:
+def label_room(plan: Ints) -> tuple[Halves, Ints, Ints]:
     """Space for one arc: halves of its two words, counts of tags between them, keys."""
     return (
         np.empty((2, plan.shape[0]), np.uint32),
         np.zeros((2, TAGS), np.int64),
-        np.empty(MOST_KEYS, np.uint32),
+        np.empty(MOST_KEYS, np.int64),
     )
 
 
@@ -73,8 +73,7 @@ def prepare_arc(
     step: int,
     tag: int,
     tags: int,
-    hashes: Halves,
-    room: tuple[Halves, Ints, Halves],
+    room: tuple[Halves, Ints, Ints],
 ) -> int:
     """Fill in the halves and keys of an arc; returns how many keys it has."""
     halves, counts, found = room
@@ -84,7 +83,7 @@ def prepare_arc(
     counts[1, :] = 0
     for i in range(min(h, m) + 1, max(h, m)):
         counts[1, codes[row + i, tag] % TAGS] += 1
-    return arc_keys(h, m, counts, 0, 1, tags, hashes, found)
+    return arc_keys(h, m, counts, 0, 1, tags, found)
 
 
 @subkernel()
@@ -131,14 +130,12 @@ def score_labels(
     sums = np.empty(out.shape[1], np.float32)
     hashes = key_hashes()
     for a in range(begin, end):
-        count = prepare_arc(
-            codes, rows[a], heads[a], modifiers[a], plan, 0, 1, tag, tags, hashes, room
-        )
+        count = prepare_arc(codes, rows[a], heads[a], modifiers[a], plan, 0, 1, tag, tags, room)
         sums[:] = 0.0
         for k in range(count):
             first, last = key_range(k, bounds)
             for t in range(first, last):
-                _add_window(weights, label_window(room[0], room[2][k], t, bits, part), sums)
+                _add_window(weights, label_window(room[0], hashes[room[2][k]], t, bits, part), sums)
         for k in range(out.shape[1]):
             out[a, k] = sums[k] * scale
 
