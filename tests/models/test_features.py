@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.features import PlainFeatures, meet
+from support.features import PlainFeatures, key_hash, meet, near
 from support.small_treebank import WORKED, toy_treebank
 
 from crossarc import Sentence
@@ -36,8 +36,8 @@ def test_arc_scores(sentence: Sentence) -> None:
     expected = np.zeros((n + 1, n + 1))
     for h in range(n + 1):
         for m in range(1, n + 1):
-            for number, halves in plain.halves(h, m) if h != m else ():
-                expected[h, m] += model.arcs.weights[(number % 4) * 1024 + meet(halves, 10)]
+            for number, halves, key in plain.halves(h, m) if h != m else ():
+                expected[h, m] += model.arcs.weights[(number % 4) * 1024 + near(halves, key, 10)]
     (scores,) = model.arc_scores(model.encode([sentence]))
     assert_allclose(scores, expected, atol=1e-4)
 
@@ -51,9 +51,9 @@ def test_label_log_probs(sentence: Sentence) -> None:
     heads = np.array([0, *range(1, n)])
     scores = np.zeros((n, labels))
     for m, h in enumerate(heads.tolist(), 1):
-        for number, halves in plain.halves(h, m):
+        for number, halves, key in plain.halves(h, m):
             # Windows begin at multiples of 8: 1024 weights have 128 beginnings.
-            at = (number % 4) * part + 8 * meet(halves, 7)
+            at = (number % 4) * part + 8 * meet([*halves, key_hash(key)], 7)
             scores[m - 1] += model.label_scorer.weights[at : at + labels]
     expected = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
     (found,) = model.label_log_probs(model.encode([sentence]), [heads])

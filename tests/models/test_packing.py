@@ -7,18 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from crossarc.models.packing import pack, prune, rounded, unpack
+from crossarc.models.packing import pack, prune, quantised, unpack
 
 WEIGHTS = nps.arrays(np.float32, st.integers(1, 40), elements=st.floats(-9, 9, width=32))
 
 
 @given(WEIGHTS)
 def test_packed_weights_come_back_rounded(weights: np.ndarray) -> None:
-    bits, values = pack(weights)
-    assert values.dtype == np.float16
-    assert len(values) == np.count_nonzero(rounded(weights))
-    assert (unpack(bits, values, len(weights)) == rounded(weights)).all()
-    np.testing.assert_allclose(rounded(weights), weights, rtol=2**-11, atol=2**-24)
+    numbers, scale = quantised(weights)
+    assert numbers.dtype == np.int16
+    error = np.abs(weights).max() / 65534 * (1 + 1e-3)
+    np.testing.assert_allclose(numbers * scale, weights, atol=error)
+    bits, values = pack(numbers)
+    assert len(values) == np.count_nonzero(numbers)
+    assert (unpack(bits, values, len(weights)) == numbers).all()
 
 
 @given(WEIGHTS, st.integers(0, 45))

@@ -10,7 +10,6 @@ from crossarc.models.encode import COLUMN_ATOMS, Encoder
 from crossarc.models.vocabulary import BOUNDARY, ROOT
 
 MASK = (1 << 64) - 1
-KEY = 1 << 32
 
 
 def plain_hash(*codes: int) -> int:
@@ -30,6 +29,19 @@ def meet(halves: Sequence[int], bits: int) -> int:
     for half in halves:
         met ^= half
     return (met * 0x9E3779B1 & 0xFFFFFFFF) >> (32 - bits)
+
+
+def key_hash(number: int) -> int:
+    """The 32-bit hash of a key's number."""
+    return plain_hash(1 << 32, number) >> 32
+
+
+def near(halves: Sequence[int], key: int, bits: int) -> int:
+    """The slot of 32-bit halves and a key: sixteen keys of a pair lie side by side."""
+    if len(halves) > 1:
+        halves = [*halves, key_hash(key // 16)]
+    met = meet(halves, 32)
+    return met >> (36 - bits) << 4 | (met >> 4 ^ key) & 15
 
 
 def plain_pair_slot(head: Sequence[int], modifier: Sequence[int], bits: int) -> int:
@@ -91,27 +103,27 @@ class PlainFeatures:
                 codes.append(self.code(i, atom))
         return plain_hash(2 * number + side, *codes) >> 32
 
-    def halves(self, h: int, m: int) -> Iterator[tuple[int, list[int]]]:
-        """Template number and 32-bit parts of every feature of an arc."""
+    def halves(self, h: int, m: int) -> Iterator[tuple[int, list[int], int]]:
+        """Template number, 32-bit parts of the words and number of the key, of every feature."""
         right = h < m
         gap = abs(h - m)
         bucket = next(k for k, top in enumerate([1, 2, 3, 4, 6, 10, 10**9]) if gap <= top)
-        distance = plain_hash(KEY, bucket if right else 7 + bucket) >> 32
-        direction = plain_hash(KEY, 14 if right else 15) >> 32
+        distance = bucket if right else 7 + bucket
+        direction = 14 if right else 15
         with_distance, pairs, between, words = self.kinds
         for number, template in [*with_distance, *pairs]:
-            yield number, [*self._pair(number, template, h, m), direction]
+            yield number, self._pair(number, template, h, m), direction
         for number, template in with_distance:
-            yield number, [*self._pair(number, template, h, m), distance]
+            yield number, self._pair(number, template, h, m), distance
         tags = [self.code(i, "upos") for i in range(min(h, m) + 1, max(h, m))]
         for tag in sorted(set(tags)):
             for many in (0, min(tags.count(tag), 3)):
-                key = plain_hash(KEY, 16 + 4 * tag + many) >> 32
+                key = (16 if right else 144) + 4 * tag + many
                 for number, template in between:
-                    yield number, [*self._pair(number, template, h, m), direction, key]
+                    yield number, self._pair(number, template, h, m), key
         for number, template in words:
-            yield number, [self.half(number, 0, template, h), distance]
-            yield number, [self.half(number, 1, template, m), distance]
+            yield number, [self.half(number, 0, template, h)], distance
+            yield number, [self.half(number, 1, template, m)], distance
 
     def _pair(self, number: int, template: str, h: int, m: int) -> list[int]:
         head, modifier = template.split("|")

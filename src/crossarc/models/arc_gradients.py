@@ -37,7 +37,6 @@ def _gather_words(
     halves: Halves,
     i: int,
     sums: Floats,
-    hashes: Halves,
     bounds: Ints,
     bits: int,
     group: int,
@@ -48,7 +47,7 @@ def _gather_words(
     for key in range(ARC_KEYS):
         if abs(sums[key]) >= _LEAST_SLOPE:
             for t in range(first_of_group(bounds[2], group), bounds[3], GROUPS):
-                slot = table_slot(halves[i, t], hashes[key], t, bits)
+                slot = table_slot(halves[i, t], np.uint32(0), key, t, bits)
                 known = add_gradient(gradient, touched, known, slot, sums[key])
     return known
 
@@ -92,11 +91,11 @@ def gather_arcs(
                     continue
                 sums[h, 0, arc_key(h, m)] += slope
                 sums[m, 1, arc_key(h, m)] += slope
-                for k in range(sentence_keys(h, m, counts, tags, hashes, found)):
+                for k in range(sentence_keys(h, m, counts, tags, found)):
                     begin, end = key_range(k, bounds)
                     for t in range(first_of_group(begin, group), end, GROUPS):
-                        half = np.uint32(heads[h, t] ^ found[k])
-                        slot = table_slot(half, modifiers[m, t], t, bits)
+                        half = np.uint32(heads[h, t] ^ hashes[found[k] >> 4])
+                        slot = table_slot(half, modifiers[m, t], found[k], t, bits)
                         known = add_gradient(gradient, touched, known, slot, slope)
         for i in range(width):
             for side in range(2):
@@ -104,7 +103,6 @@ def gather_arcs(
                     heads if side == 0 else modifiers,
                     i,
                     sums[i, side],
-                    hashes,
                     bounds,
                     bits,
                     group,

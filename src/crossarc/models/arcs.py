@@ -26,31 +26,31 @@ from crossarc.models.slots import (
 __all__ = ["SENTENCES", "arc_room", "score_arcs", "sentence_keys"]
 
 Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
+Weights = NDArray[np.float32 | np.int16]
 Ints = NDArray[np.int64]
 Halves = NDArray[np.uint32]
 
-_INT = types.int64
+_INT, _FLOAT, _OUT = types.int64, types.float64, types.float64[::1]
 #: Types of the arguments that say what the sentences and the templates are.
 SENTENCES = (READ_CODES, READ_INT, READ_INT, READ_INT, READ_PLAN, READ_INT, _INT, _INT, _INT)
 
 
 @subkernel()
-def arc_room(longest: int, plan: Ints) -> tuple[Halves, Halves, Ints, Floats, Halves]:
+def arc_room(longest: int, plan: Ints) -> tuple[Halves, Halves, Ints, Floats, Ints]:
     """Space for one sentence: halves of heads and modifiers, tag counts, sums, an arc's keys."""
     return (
         np.empty((longest + 1, plan.shape[0]), np.uint32),
         np.empty((longest + 1, plan.shape[0]), np.uint32),
         np.empty((longest + 2, TAGS), np.int64),
         np.empty((longest + 1, 2, ARC_KEYS)),
-        np.empty(MOST_KEYS, np.uint32),
+        np.empty(MOST_KEYS, np.int64),
     )
 
 
 @subkernel()
-def sentence_keys(h: int, m: int, counts: Ints, tags: int, hashes: Halves, found: Halves) -> int:
+def sentence_keys(h: int, m: int, counts: Ints, tags: int, found: Ints) -> int:
     """The keys of an arc, given the counts of tags before each word; returns how many."""
-    return arc_keys(h, m, counts, min(h, m) + 1, max(h, m), tags, hashes, found)
+    return arc_keys(h, m, counts, min(h, m) + 1, max(h, m), tags, found)
 
 
 @subkernel(reorder=True)
@@ -59,30 +59,36 @@ def _sum_pairs(
     modifiers: Halves,
     h: int,
     m: int,
-    key: np.uint32,
+    key: int,
+    sixteen: np.uint32,
     span: tuple[int, int],
-    weights: Singles,
+    weights: Weights,
     bits: int,
 ) -> float:
-    """The summed weights of some templates' features of two words, with one key."""
+    """The summed weights of some templates' features of two words, with one key.
+
+    Args:
+        sixteen: the hash of the sixteen keys that it is one of.
+    """
     total = np.float32(0.0)
     for t in range(span[0], span[1]):
-        total += weights[table_slot(np.uint32(heads[h, t] ^ key), modifiers[m, t], t, bits)]
+        slot = table_slot(np.uint32(heads[h, t] ^ sixteen), modifiers[m, t], key, t, bits)
+        total += np.float32(weights[slot])
     return float(total)
 
 
 @subkernel(reorder=True)
 def _sum_word(
-    halves: Halves, i: int, key: np.uint32, span: tuple[int, int], weights: Singles, bits: int
+    halves: Halves, i: int, key: int, span: tuple[int, int], weights: Weights, bits: int
 ) -> float:
     """The summed weights of one word's features, with one key."""
     total = np.float32(0.0)
     for t in range(span[0], span[1]):
-        total += weights[table_slot(halves[i, t], key, t, bits)]
+        total += np.float32(weights[table_slot(halves[i, t], np.uint32(0), key, t, bits)])
     return float(total)
 
 
-@kernel(types.void(*SENTENCES, READ_WEIGHTS, types.float64[::1], _INT, _INT))
+@kernel([types.void(*SENTENCES, kind, _FLOAT, _OUT, _INT, _INT) for kind in READ_WEIGHTS])
 def score_arcs(
     codes: Ints,
     sizes: Ints,
@@ -93,7 +99,8 @@ def score_arcs(
     tag: int,
     tags: int,
     bits: int,
-    weights: Singles,
+    weights: Weights,
+    scale: float,
     out: Floats,
     begin: int,
     end: int,
@@ -106,6 +113,7 @@ def score_arcs(
         plan, bounds: the templates, see `Plan`.
         tag, tags: the atom whose values between two words count, and how many it has.
         bits: each part of the table has 2**bits weights.
+        scale: what weights are multiplied by.
     """
     longest = sizes[begin:end].max() if begin < end else 0
     heads, modifiers, counts, sums, found = arc_room(longest, plan)
@@ -118,15 +126,17 @@ def score_arcs(
             word_halves(flat, (row + i) * codes.shape[1], plan, 1, 0, 1, modifiers, i)
             for key in range(ARC_KEYS):
                 span = bounds[2], bounds[3]
-                sums[i, 0, key] = _sum_word(heads, i, hashes[key], span, weights, bits)
-                sums[i, 1, key] = _sum_word(modifiers, i, hashes[key], span, weights, bits)
+                sums[i, 0, key] = _sum_word(heads, i, key, span, weights, bits)
+                sums[i, 1, key] = _sum_word(modifiers, i, key, span, weights, bits)
         for h in range(width):
             for m in range(1, width):
                 if h == m:
                     continue
                 key = arc_key(h, m)
                 total = sums[h, 0, key] + sums[m, 1, key]
-                for k in range(sentence_keys(h, m, counts, tags, hashes, found)):
+                for k in range(sentence_keys(h, m, counts, tags, found)):
                     span = key_range(k, bounds)
-                    total += _sum_pairs(heads, modifiers, h, m, found[k], span, weights, bits)
-                out[squares[s] + h * width + m] = total
+                    total += _sum_pairs(
+                        heads, modifiers, h, m, found[k], hashes[found[k] >> 4], span, weights, bits
+                    )
+                out[squares[s] + h * width + m] = total * scale

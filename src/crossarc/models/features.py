@@ -115,8 +115,6 @@ LABEL_PAIRS = (
     "upos | upos lemma+1",
     "lemma | lemma-1 upos",
     "upos @ | upos @",
-    "| lemma @",
-    "lemma | upos @",
     "| upos-2 upos-1 upos",
     "| upos upos+1 upos+2",
     "| upos-1 upos feats",

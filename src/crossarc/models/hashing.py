@@ -15,13 +15,14 @@ import numpy as np
 
 from crossarc.kernels import subkernel
 
-__all__ = ["half", "hash_code", "hash_start", "pair_slot", "slot"]
+__all__ = ["half", "hash_code", "hash_start", "near_slot", "pair_slot", "slot"]
 
 # The multipliers of Steele, Lea & Flood (2014), SplitMix64, and the golden ratio, both odd.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _MEET = np.uint32(0x9E3779B1)
+_15 = np.uint32(15)
 _27, _30, _31, _32, _64 = (np.uint64(k) for k in (27, 30, 31, 32, 64))
 
 
@@ -57,3 +58,15 @@ def pair_slot(head: np.uint32, modifier: np.uint32, bits: int) -> np.uint32:
     """The slot of a feature of two words in a table of 2**bits, bits from 1 to 31."""
     met = np.uint32(np.uint32(head ^ modifier) * _MEET)
     return np.uint32(met >> np.uint32(32 - bits))
+
+
+@subkernel()
+def near_slot(head: np.uint32, modifier: np.uint32, place: int, bits: int) -> np.uint32:
+    """The slot of a pair and a place from 0 to 15, in a table of 2**bits, bits from 5 to 31.
+
+    The 16 places of a pair lie side by side, so that they come with one access to memory. Where
+    among them a place begins differs from pair to pair, so that all slots are used alike.
+    """
+    met = np.uint32(np.uint32(head ^ modifier) * _MEET)
+    line = np.uint32(np.uint32(met >> np.uint32(36 - bits)) << np.uint32(4))
+    return np.uint32(line | np.uint32((np.uint32(met >> np.uint32(4)) ^ np.uint32(place)) & _15))

@@ -58,12 +58,12 @@ def gather_labels(
         if used == 0:
             continue
         count = prepare_arc(
-            codes, rows[a], heads[a], modifiers[a], plan, group, GROUPS, tag, tags, hashes, room
+            codes, rows[a], heads[a], modifiers[a], plan, group, GROUPS, tag, tags, room
         )
         for k in range(count):
             first, last = key_range(k, bounds)
             for t in range(first_of_group(first, group), last, GROUPS):
-                at = label_window(room[0], room[2][k], t, bits, part)
+                at = label_window(room[0], hashes[room[2][k]], t, bits, part)
                 for i in range(used):
                     slot = np.uint32(at + kept[i])
                     known = add_gradient(gradient, touched, known, slot, slopes[a, kept[i]])

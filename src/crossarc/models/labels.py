@@ -40,6 +40,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+Weights = NDArray[np.float32 | np.int16]
 Ints = NDArray[np.int64]
 Halves = NDArray[np.uint32]
 
@@ -52,12 +53,12 @@ ALIGNMENT = 3
 
 
 @subkernel()
-def label_room(plan: Ints) -> tuple[Halves, Ints, Halves]:
+def label_room(plan: Ints) -> tuple[Halves, Ints, Ints]:
     """Space for one arc: halves of its two words, counts of tags between them, keys."""
     return (
         np.empty((2, plan.shape[0]), np.uint32),
         np.zeros((2, TAGS), np.int64),
-        np.empty(MOST_KEYS, np.uint32),
+        np.empty(MOST_KEYS, np.int64),
     )
 
 
@@ -72,8 +73,7 @@ def prepare_arc(
     step: int,
     tag: int,
     tags: int,
-    hashes: Halves,
-    room: tuple[Halves, Ints, Halves],
+    room: tuple[Halves, Ints, Ints],
 ) -> int:
     """Fill in the halves and keys of an arc; returns how many keys it has."""
     halves, counts, found = room
@@ -83,7 +83,7 @@ def prepare_arc(
     counts[1, :] = 0
     for i in range(min(h, m) + 1, max(h, m)):
         counts[1, codes[row + i, tag] % TAGS] += 1
-    return arc_keys(h, m, counts, 0, 1, tags, hashes, found)
+    return arc_keys(h, m, counts, 0, 1, tags, found)
 
 
 @subkernel()
@@ -94,12 +94,12 @@ def label_window(halves: Halves, key: np.uint32, t: int, bits: int, part: int) -
 
 
 @subkernel(reorder=True)
-def _add_window(weights: Singles, at: int, sums: Singles) -> None:
+def _add_window(weights: Weights, at: int, sums: Singles) -> None:
     for k in range(sums.shape[0]):
-        sums[k] += weights[at + k]
+        sums[k] += np.float32(weights[at + k])
 
 
-@kernel(types.void(*ARCS, READ_WEIGHTS, _F2, _INT, _INT))
+@kernel([types.void(*ARCS, kind, types.float64, _F2, _INT, _INT) for kind in READ_WEIGHTS])
 def score_labels(
     codes: Ints,
     rows: Ints,
@@ -110,7 +110,8 @@ def score_labels(
     tag: int,
     tags: int,
     bits: int,
-    weights: Singles,
+    weights: Weights,
+    scale: float,
     out: Floats,
     begin: int,
     end: int,
@@ -122,21 +123,21 @@ def score_labels(
         plan, bounds: the templates, see `Plan`.
         tag, tags: the atom whose values between two words count, and how many it has.
         bits: windows begin in the first 2**bits weights of each part.
+        scale: what weights are multiplied by.
     """
     part = weights.shape[0] // GROUPS
     room = label_room(plan)
     sums = np.empty(out.shape[1], np.float32)
     hashes = key_hashes()
     for a in range(begin, end):
-        count = prepare_arc(
-            codes, rows[a], heads[a], modifiers[a], plan, 0, 1, tag, tags, hashes, room
-        )
+        count = prepare_arc(codes, rows[a], heads[a], modifiers[a], plan, 0, 1, tag, tags, room)
         sums[:] = 0.0
         for k in range(count):
             first, last = key_range(k, bounds)
             for t in range(first, last):
-                _add_window(weights, label_window(room[0], room[2][k], t, bits, part), sums)
-        out[a, :] = sums
+                _add_window(weights, label_window(room[0], hashes[room[2][k]], t, bits, part), sums)
+        for k in range(out.shape[1]):
+            out[a, k] = sums[k] * scale
 
 
 @kernel(types.float64(_F2, READ_INT))

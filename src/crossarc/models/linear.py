@@ -18,8 +18,7 @@ from crossarc.errors import ModelError
 from crossarc.models.encode import Encoded, Encoder
 from crossarc.models.features import arc_plan, label_plan
 from crossarc.models.labels import log_softmax
-from crossarc.models.packing import pack, unpack
-from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer
+from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.slots import TAGS
 from crossarc.models.vocabulary import Vocabulary
 from crossarc.treebank import Sentence
@@ -131,13 +130,10 @@ class LinearModel:
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The weights, in 16 bits."""
-        arc_slots, arc_weights = pack(self.arcs.weights)
-        label_slots, label_weights = pack(self.label_scorer.weights)
         return {
-            "arc_slots": arc_slots,
-            "arc_weights": arc_weights,
-            "label_slots": label_slots,
-            "label_weights": label_weights,
+            f"{name}_{part}": tensor
+            for name, scorer in (("arc", self.arcs), ("label", self.label_scorer))
+            for part, tensor in scorer.tensors().items()
         }
 
     def metadata(self) -> dict[str, Any]:
@@ -176,9 +172,8 @@ class LinearModel:
         model.other_labels = np.isin(numbers, metadata["other_labels"])
         model.arc_temperature = metadata["arc_temperature"]
         model.label_temperature = metadata["label_temperature"]
-        for scorer, name in ((model.arcs, "arc"), (model.label_scorer, "label")):
-            size = len(scorer.weights)
-            scorer.weights = unpack(tensors[f"{name}_slots"], tensors[f"{name}_weights"], size)
+        for name, scorer in (("arc", model.arcs), ("label", model.label_scorer)):
+            scorer.restore({part: tensors[f"{name}_{part}"] for part in Scorer.PARTS})
         return model
 
 

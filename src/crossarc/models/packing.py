@@ -1,4 +1,4 @@
-"""Weights in 16 bits, those that are not zero only."""
+"""Weights in 16 bits: whole numbers times a scale, those that are not zero only in a file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
 
-__all__ = ["pack", "prune", "rounded", "unpack"]
+__all__ = ["pack", "prune", "quantised", "unpack"]
 
 Singles = NDArray[np.float32]
+Shorts = NDArray[np.int16]
+
+_LARGEST = 32767
 
 
-def rounded(weights: Singles) -> Singles:
-    """The weights as `pack` keeps them."""
-    return weights.astype(np.float16).astype(np.float32)
+def quantised(weights: Singles) -> tuple[Shorts, float]:
+    """Whole numbers and the scale that makes them the weights, to 1/65534 of the largest."""
+    scale = float(np.abs(weights).max()) / _LARGEST or 1.0
+    return np.rint(weights / scale).astype(np.int16), scale
 
 
 def prune(weights: Singles, most: int) -> Singles:
@@ -27,18 +31,17 @@ def prune(weights: Singles, most: int) -> Singles:
     return np.where(sizes > dropped, weights, np.float32(0.0))
 
 
-def pack(weights: Singles) -> tuple[NDArray[np.uint8], NDArray[np.float16]]:
-    """A bit for each weight, set where it is not zero in 16 bits, and those weights."""
-    half = weights.astype(np.float16)
-    used = half != 0
-    return np.packbits(used), half[used]
+def pack(weights: Shorts) -> tuple[NDArray[np.uint8], Shorts]:
+    """A bit for each weight, set where it is not zero, and those weights."""
+    used = weights != 0
+    return np.packbits(used), weights[used]
 
 
-def unpack(bits: NDArray[np.uint8], values: NDArray[np.float16], size: int) -> Singles:
+def unpack(bits: NDArray[np.uint8], values: Shorts, size: int) -> Shorts:
     """The inverse of `pack`."""
     used = np.unpackbits(bits, count=size).astype(bool) if len(bits) * 8 >= size else np.empty(0)
     if len(used) != size or np.count_nonzero(used) != len(values):
         raise ModelError("the weights of the model do not fit its table: the file is damaged")
-    weights = np.zeros(size, np.float32)
+    weights = np.zeros(size, np.int16)
     weights[used] = values
     return weights

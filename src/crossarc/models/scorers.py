@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,15 @@ from crossarc.models.arcs import score_arcs
 from crossarc.models.encode import Encoded
 from crossarc.models.features import Plan
 from crossarc.models.labels import ALIGNMENT, score_labels
+from crossarc.models.packing import pack, prune, quantised, unpack
 from crossarc.parallel import over_ranges
 
-__all__ = ["ArcScorer", "Arcs", "LabelScorer"]
+__all__ = ["ArcScorer", "Arcs", "LabelScorer", "Scorer"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+Shorts = NDArray[np.int16]
+Weights = Singles | Shorts
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
@@ -30,7 +33,46 @@ T = TypeVar("T")
 _PIECE = 256
 
 
-class ArcScorer:
+class Scorer:
+    """A table of weights: float32 while they are learnt, then whole numbers times a scale.
+
+    In 16 bits the table is half as large, and the speed of scoring is that of the memory.
+    """
+
+    #: Names of the tensors.
+    PARTS = ("slots", "weights", "scale")
+    weights: Weights
+    scale: float
+
+    def __init__(self, plan: Plan, *, bits: int, tag: tuple[int, int], size: int) -> None:
+        self.plan, self.tag, self.bits = plan, tag, bits
+        self.weights, self.scale = np.zeros(size, np.float32), 1.0
+
+    def freeze(self, weights: Singles, most: int) -> None:
+        """Take on the largest of some weights, at most so many, in 16 bits."""
+        self.weights, self.scale = quantised(prune(weights, most))
+
+    def thaw(self) -> Singles:
+        """The weights, made float32 if they were frozen: they can be learnt from then on."""
+        learnt = (self.weights * np.float32(self.scale)).astype(np.float32)
+        self.weights, self.scale = learnt, 1.0
+        return learnt
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The weights in 16 bits, as `restore` takes them."""
+        numbers, scale = (
+            (self.weights, self.scale) if self.weights.dtype == np.int16 else quantised(self.thaw())
+        )
+        slots, values = pack(cast(Shorts, numbers))
+        return {"slots": slots, "weights": values, "scale": np.array([scale])}
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        """Take on weights that were saved."""
+        self.weights = unpack(tensors["slots"], tensors["weights"], len(self.weights))
+        self.scale = float(tensors["scale"][0])
+
+
+class ArcScorer(Scorer):
     """Scores of all arcs of sentences.
 
     Args:
@@ -39,9 +81,8 @@ class ArcScorer:
     """
 
     def __init__(self, plan: Plan, *, bits: int, tag: tuple[int, int]) -> None:
-        self.plan, self.tag = plan, tag
-        self.bits = bits - (GROUPS.bit_length() - 1)
-        self.weights: Singles = np.zeros(1 << bits, np.float32)
+        part = bits - (GROUPS.bit_length() - 1)
+        super().__init__(plan, bits=part, tag=tag, size=1 << bits)
 
     def _on(self, kernel: Callable[..., T], encoded: Encoded) -> Callable[..., T]:
         """A kernel with its first arguments filled in."""
@@ -54,7 +95,7 @@ class ArcScorer:
         out = np.zeros(int(encoded.squares[-1]))
 
         def work(begin: int, end: int) -> None:
-            score(self.weights, out, begin, end)
+            score(self.weights, self.scale, out, begin, end)
 
         over_ranges(work, (encoded.sizes**2 + 20).tolist(), threads)
         return out
@@ -100,7 +141,7 @@ class Arcs:
         return len(self.heads)
 
 
-class LabelScorer:
+class LabelScorer(Scorer):
     """Scores of all labels for given arcs.
 
     Args:
@@ -108,10 +149,10 @@ class LabelScorer:
     """
 
     def __init__(self, plan: Plan, *, bits: int, tag: tuple[int, int], labels: int) -> None:
-        self.plan, self.tag, self.labels = plan, tag, labels
-        self.bits = bits - (GROUPS.bit_length() - 1)
+        part = bits - (GROUPS.bit_length() - 1)
         window = -(-labels >> ALIGNMENT) << ALIGNMENT
-        self.weights: Singles = np.zeros(GROUPS * ((1 << self.bits) + window), np.float32)
+        super().__init__(plan, bits=part, tag=tag, size=GROUPS * ((1 << part) + window))
+        self.labels = labels
 
     def _on(self, kernel: Callable[..., T], arcs: Arcs) -> Callable[..., T]:
         """A kernel with its first arguments filled in."""
@@ -125,7 +166,7 @@ class LabelScorer:
 
         def work(begin: int, end: int) -> None:
             last = min(end * _PIECE, len(arcs))
-            score(self.weights, out, begin * _PIECE, last)
+            score(self.weights, self.scale, out, begin * _PIECE, last)
 
         over_ranges(work, [1.0] * -(-len(arcs) // _PIECE), threads)
         return out

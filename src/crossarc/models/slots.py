@@ -2,6 +2,8 @@
 
 An arc is conjoined with some *keys*: its direction, its direction and distance, and its direction
 with each tag that stands between head and modifier. A feature is a template together with a key.
+Keys are numbered, and sixteen keys of one template and pair of words lie side by side in the table:
+the first sixteen are the directions and distances, and each later sixteen four tags.
 Template t has its slots in part t modulo GROUPS of the table, which is 2**bits long.
 """
 
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from crossarc.kernels import subkernel
 from crossarc.learning.tables import GROUPS
 from crossarc.models.features import MISSING
-from crossarc.models.hashing import half, hash_code, hash_start, pair_slot
+from crossarc.models.hashing import half, hash_code, hash_start, near_slot
 
 __all__ = [
     "ARC_KEYS",
@@ -38,7 +40,10 @@ Halves = NDArray[np.uint32]
 
 READ_CODES = types.Array(types.int64, 2, "C", readonly=True)
 READ_PLAN = types.Array(types.int64, 3, "C", readonly=True)
-READ_WEIGHTS = types.Array(types.float32, 1, "C", readonly=True)
+#: Weights are float32 while they are learnt, and int16 with a scale afterwards.
+READ_WEIGHTS = tuple(
+    types.Array(kind, 1, "C", readonly=True) for kind in (types.float32, types.int16)
+)
 
 # Classes of distances: 1, 2, 3, 4, 5 to 6, 7 to 10, and beyond.
 _DISTANCES = 7
@@ -47,10 +52,11 @@ ARC_KEYS = 2 * _DISTANCES
 #: Tags between two words are told apart by their code modulo this, and counted up to _MANY.
 TAGS = 32
 _MANY = 3
-# Where the keys of directions, and of tags with their counts, begin.
+# Where the keys of directions, and of tags with their counts, to the right and left, begin.
 _DIRECTION = ARC_KEYS
 _TAG = _DIRECTION + 2
-_KEYS = _TAG + TAGS * (_MANY + 1)
+_SIDE = TAGS * (_MANY + 1)
+_KEYS = _TAG + 2 * _SIDE
 # Keys are hashed apart from all templates.
 _KEY = 1 << 32
 #: An arc has at most so many keys.
@@ -69,7 +75,7 @@ def arc_key(h: int, m: int) -> int:
 
 @subkernel()
 def key_hashes() -> Halves:
-    """Hashes of all that templates are conjoined with: distances, directions, tags between."""
+    """Hashes of numbers of keys, and of sixteens of keys."""
     hashes = np.empty(_KEYS, np.uint32)
     for k in range(_KEYS):
         hashes[k] = half(hash_code(hash_start(_KEY), k))
@@ -104,23 +110,20 @@ def count_tags(codes: Ints, row: int, n: int, tag: int, counts: Ints) -> None:
 
 
 @subkernel()
-def arc_keys(
-    h: int, m: int, counts: Ints, low: int, high: int, tags: int, hashes: Halves, out: Halves
-) -> int:
+def arc_keys(h: int, m: int, counts: Ints, low: int, high: int, tags: int, out: Ints) -> int:
     """The keys of an arc: direction, distance, then two for each tag between; how many.
 
     Tag b, from 0 to tags - 1, stands counts[high, b] - counts[low, b] times between the words.
     """
-    direction = hashes[_DIRECTION] if h < m else hashes[_DIRECTION + 1]
-    out[0] = direction
-    out[1] = hashes[arc_key(h, m)]
+    out[0] = _DIRECTION if h < m else _DIRECTION + 1
+    out[1] = arc_key(h, m)
+    side = _TAG if h < m else _TAG + _SIDE
     found = 2
     for b in range(tags):
         many = counts[high, b] - counts[low, b]
         if many > 0:
-            first = _TAG + b * (_MANY + 1)
-            out[found] = direction ^ hashes[first]
-            out[found + 1] = direction ^ hashes[first + min(many, _MANY)]
+            out[found] = side + b * (_MANY + 1)
+            out[found + 1] = out[found] + min(many, _MANY)
             found += 2
     return found
 
@@ -140,7 +143,7 @@ def first_of_group(begin: int, group: int) -> int:
 
 
 @subkernel()
-def table_slot(head: np.uint32, modifier: np.uint32, t: int, bits: int) -> np.uint32:
-    """The slot of template t, given the halves of its feature."""
+def table_slot(head: np.uint32, modifier: np.uint32, key: int, t: int, bits: int) -> np.uint32:
+    """The slot of template t, given the halves of its feature and the place of its key."""
     part = np.uint32(np.uint32(t % GROUPS) << np.uint32(bits))
-    return np.uint32(part | pair_slot(head, modifier, bits))
+    return np.uint32(part | near_slot(head, modifier, key, bits))

@@ -27,7 +27,6 @@ from crossarc.learning import (
 from crossarc.models.encode import Encoded
 from crossarc.models.labels import log_softmax
 from crossarc.models.linear import LinearModel
-from crossarc.models.packing import prune, rounded
 from crossarc.models.scorers import Arcs
 from crossarc.treebank import Sentence
 
@@ -119,14 +118,14 @@ class _LinearTask:
         self.data = model.encode(sentences, gold=True)
         self.dev = model.encode(dev, gold=True) if dev else None
         self.sizes = self.data.sizes
-        self.arc_rule = _arc_rule(WeightTable(model.arcs.weights), how)
-        self.label_rule = _adagrad(WeightTable(model.label_scorer.weights), how)
+        self.arc_rule = _arc_rule(WeightTable(model.arcs.thaw()), how)
+        self.label_rule = _adagrad(WeightTable(model.label_scorer.thaw()), how)
         self._objective = log_linear if how.learner == "loglinear" else perceptron
         self._heads = [
             learnable_heads(self.data.gold_heads(s), projective=how.projective, root=how.root)
             for s in range(len(self.data))
         ]
-        self._kept = model.arcs.weights, model.label_scorer.weights
+        self._kept = self._means()
 
     def begin_pass(self, number: int) -> None:
         """Leave the first pass, whose weights know little yet, out of the mean."""
@@ -160,17 +159,15 @@ class _LinearTask:
         """LAS and UAS of the held-out sentences, under the mean of the weights."""
         if self.dev is None:
             return {}
-        weights = self.model.arcs.weights, self.model.label_scorer.weights
-        self._set_weights(*self._means())
-        scores = attachment(self.model, self.dev, self.how)
-        self._set_weights(*weights)
+        model = self.model
+        kept = model.arcs.weights, model.label_scorer.weights
+        model.arcs.weights, model.label_scorer.weights = self._means()
+        scores = attachment(model, self.dev, self.how)
+        model.arcs.weights, model.label_scorer.weights = kept
         return scores
 
     def _means(self) -> tuple[Singles, Singles]:
         return self.arc_rule.mean(), self.label_rule.mean()
-
-    def _set_weights(self, arcs: Singles, labels: Singles) -> None:
-        self.model.arcs.weights, self.model.label_scorer.weights = arcs, labels
 
     def keep(self) -> None:
         """Remember the mean of the weights."""
@@ -179,7 +176,10 @@ class _LinearTask:
     def finish(self) -> None:
         """Give the model the weights that were kept, as they will be in its file."""
         most = self.how.most_weights
-        self._set_weights(*(rounded(prune(weights, most)) for weights in self._kept))
+        for scorer, weights in zip(
+            (self.model.arcs, self.model.label_scorer), self._kept, strict=True
+        ):
+            scorer.freeze(weights, most)
 
 
 def _adagrad(table: WeightTable, how: Options) -> Rule:
