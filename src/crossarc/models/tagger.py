@@ -29,6 +29,8 @@ _BLOCK = 10  # sentences that stay together in a fold
 class Tagger:
     """Tags words as a treebank does: a linear model, greedy from left to right.
 
+    For instance:
+
         tagger = Tagger.train(read_conllu("train.conllu"))
         for sentence in tagger.tag(read_conllu("input.conllu")):
             print(sentence.upos)

@@ -36,7 +36,7 @@ Hashes = NDArray[np.uint64]
 
 _RARE = 1e-3  # a pair that parts less often than this never does
 _SEEN = 10  # how often a pair must occur to be sure of it
-_EPOCHS = 8
+_EPOCHS = 3
 _BOUNDARY_BITS = 14, 18
 _END_BITS = 14, 16
 _SPLIT_BITS = 10, 12

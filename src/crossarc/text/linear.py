@@ -32,10 +32,10 @@ _SETTLED = 0.01  # an error in probability that needs no correction
 
 
 @subkernel()
-def score(weights: NDArray[Any], bits: int, row: NDArray[Any]) -> int:
+def score(weights: NDArray[Any], bits: int, row: NDArray[Any]) -> Any:
     """The sum of a row's weights; yes if above 0."""
     shift = np.uint64(64 - bits)
-    total: Any = np.int64(0)
+    total = np.int64(0)
     for k in range(len(row)):
         total += weights[np.int64(row[k] >> shift)]
     return total

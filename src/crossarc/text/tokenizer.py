@@ -29,9 +29,11 @@ _TENSORS = {"pairs": np.uint8, "gaps": np.uint8} | dict.fromkeys(
 class Tokenizer:
     """Splits text into sentences and words as a treebank does.
 
-    tokenizer = Tokenizer.learn(read_conllu("train.conllu"))
-    for sentence in tokenizer.tokenize("Some text. More of it."):
-        print(sentence.forms)
+    For instance:
+
+        tokenizer = Tokenizer.learn(read_conllu("train.conllu"))
+        for sentence in tokenizer.tokenize("Some text. More of it."):
+            print(sentence.forms)
     """
 
     def __init__(self, learned: Learned) -> None:
