@@ -165,10 +165,11 @@ def growth() -> None:
 
 
 def peak_memory(setup: str, question: str) -> float:
-    """MiB that a question adds to the peak of a fresh process, kernels loaded."""
+    """MiB that a question adds to the peak of a fresh process, kernels loaded; Linux only."""
     code = (
-        "import resource, numpy as np, crossarc as ca\n"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "import re, numpy as np, crossarc as ca\n"
+        "status = lambda: open('/proc/self/status').read()\n"
+        "peak = lambda: int(re.search(r'VmHWM:\\s*(\\d+)', status())[1])\n"
         "def ask(scores, k):\n"
         f"    return ca.SpanningTrees(scores, threads=1).{question}\n"
         "def both(scores, k):\n"

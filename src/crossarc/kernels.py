@@ -101,11 +101,17 @@ def kernel(signature: Any, *, reorder: bool = False) -> Callable[[F], F]:
     return decorate
 
 
-def subkernel(*, reorder: bool = False) -> Callable[[F], F]:
-    """A function that only kernels call: compiled into them, and not loaded by itself."""
+def subkernel(*, reorder: bool = False, inline: bool = False) -> Callable[[F], F]:
+    """A function that only kernels call: compiled into them, and not loaded by itself.
+
+    Args:
+        reorder: as for `kernel`.
+        inline: whether its instructions must stand where it is called, whatever their number: for
+            the innermost of many short loops, where a call costs as much as the work.
+    """
 
     def decorate(function: F) -> F:
-        dispatcher: Any = numba.njit(**_options(reorder))(function)
+        dispatcher: Any = numba.njit(**_options(reorder), forceinline=inline)(function)
         resolve = dispatcher.get_call_template
         # Constants among the arguments would each make another version to compile.
         dispatcher.get_call_template = lambda args, named: resolve(

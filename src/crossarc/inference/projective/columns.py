@@ -39,41 +39,42 @@ class _Writer:
         self.builder = builder
         self.data = context.make_array(kind)(context, builder, value=array).data
 
-    def load(self, cell: Any, offset: int) -> Any:
-        """Eight numbers, `offset` cells behind a cell."""
-        place = self.builder.add(cell, ir.Constant(cell.type, offset))
-        place = self.builder.mul(place, ir.Constant(cell.type, LANES))
-        address = self.builder.gep(self.data, [place])
-        return self.builder.load(self.builder.bitcast(address, _VECTOR.as_pointer()), align=8)
+    def _address(self, place: Any, offset: int) -> Any:
+        place = self.builder.add(place, ir.Constant(place.type, offset))
+        return self.builder.gep(self.data, [place])
+
+    def load(self, place: Any, offset: int) -> Any:
+        """Eight numbers, `offset` behind a place."""
+        address = self.builder.bitcast(self._address(place, offset), _VECTOR.as_pointer())
+        return self.builder.load(address, align=8)
+
+    def number(self, place: Any, offset: int) -> Any:
+        return self.builder.load(self._address(place, offset))
 
     def store_number(self, value: Any, place: Any, offset: int) -> None:
-        place = self.builder.add(place, ir.Constant(place.type, offset))
-        self.builder.store(value, self.builder.gep(self.data, [place]))
+        self.builder.store(value, self._address(place, offset))
 
     def lane(self, vector: Any, lane: int) -> Any:
         return self.builder.extract_element(vector, ir.Constant(ir.IntType(32), lane))
 
-    def with_lane(self, vector: Any, value: Any, lane: int) -> Any:
-        return self.builder.insert_element(vector, value, ir.Constant(ir.IntType(32), lane))
-
     def spread(self, value: Any) -> Any:
-        return self.builder.shuffle_vector(self.with_lane(_UNSET, value, 0), _UNSET, _SAME)
+        first = self.builder.insert_element(_UNSET, value, ir.Constant(ir.IntType(32), 0))
+        return self.builder.shuffle_vector(first, _UNSET, _SAME)
 
 
 def inside_columns(semiring: Semiring, turn: bool) -> Callable[..., tuple[Lanes, ...]]:
-    """The function of `space` that completes the items of a row in a block.
+    """The function of `space` that completes the sums of a row in a block.
 
-    Its arguments: the cell of the first of the block's own rows in its panel, w[i, J] and w[J, i],
-    the sums for B, C> and C< over earlier columns, and where turned items of i and of i - 1 go.
-    It gives B, C>, I>, C< and I<.
+    Its arguments: the place of the first of the block's own rows in its panel, that of w[i, J],
+    with w[J, i] behind it, the sums for B, C> and C< over earlier columns, and where turned items
+    of i and of i - 1 go. It gives B, C>, and C< without I<.
     """
 
     def typed(
         typing: Any,
         space: Any,
         rows: Any,
-        arcs_right: Any,
-        arcs_left: Any,
+        arcs: Any,
         both_sum: Any,
         right_sum: Any,
         left_sum: Any,
@@ -81,47 +82,32 @@ def inside_columns(semiring: Semiring, turn: bool) -> Callable[..., tuple[Lanes,
         turned_above: Any,
     ) -> Any:
         def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            (
-                array,
-                rows,
-                arcs_right,
-                arcs_left,
-                both_sum,
-                right_sum,
-                left_sum,
-                turned,
-                turned_above,
-            ) = values
+            array, rows, arcs, both_sum, right_sum, left_sum, turned, turned_above = values
             write = _Writer(context, builder, sig.args[0], array)
-            results = [_UNSET] * 5
             for lane in range(LANES):
                 both = write.lane(both_sum, lane)
-                to_right = semiring.times(builder, both, write.lane(arcs_right, lane))
-                to_left = semiring.times(builder, both, write.lane(arcs_left, lane))
+                to_right = semiring.times(builder, both, write.number(arcs, lane))
+                to_left = semiring.times(builder, both, write.number(arcs, LANES + lane))
                 right = semiring.plus(builder, write.lane(right_sum, lane), to_right)
                 left = semiring.plus(builder, write.lane(left_sum, lane), to_left)
-                at = RULES * lane
-                # B += C>(i, k) C<(k+1, J);  C> += I>(i, k) C>(k, J);  C< += C<(i, k) I<(k, J)
-                both_sum = semiring.join(
-                    builder, write.spread(right), write.load(rows, at), both_sum
+                # B += C>(i, k) C<(k+1, J);  C> += I>(i, k) C>(k, J);  C< += C<(i, k) I<(k, J).
+                # The items (k, j) with j < k are 0 and C>(k, k) is 1, so lanes up to k are final.
+                first, second, third = (
+                    write.load(rows, TERMS * lane + rule * LANES) for rule in range(RULES)
                 )
-                right_sum = semiring.join(
-                    builder, write.spread(to_right), write.load(rows, at + 1), right_sum
-                )
-                left_sum = semiring.join(
-                    builder, write.spread(left), write.load(rows, at + 2), left_sum
-                )
-                for place, value in enumerate((both, right, to_right, left, to_left)):
-                    results[place] = write.with_lane(results[place], value, lane)
+                both_sum = semiring.join(builder, write.spread(right), first, both_sum)
+                right_sum = semiring.join(builder, write.spread(to_right), second, right_sum)
+                left_sum = semiring.join(builder, write.spread(left), third, left_sum)
                 if turn:
                     write.store_number(left, turned_above, TERMS * lane)
                     write.store_number(right, turned, TERMS * lane + LANES)
                     write.store_number(to_left, turned, TERMS * lane + 2 * LANES)
+            results = [both_sum, right_sum, left_sum]
             return context.make_tuple(builder, sig.return_type, results)
 
         whole = types.int64
-        kinds = (space, whole, *[LANES_TYPE] * 5, whole, whole)
-        return signature(types.UniTuple(LANES_TYPE, 5), *kinds), emit
+        kinds = (space, whole, whole, *[LANES_TYPE] * 3, whole, whole)
+        return signature(types.UniTuple(LANES_TYPE, 3), *kinds), emit
 
     complete: Callable[..., tuple[Lanes, ...]] = intrinsic(typed)
     return complete
@@ -131,11 +117,9 @@ def _outside_columns(
     typing: Any,
     space: Any,
     rows: Any,
-    arcs_right: Any,
-    arcs_left: Any,
-    inner_right: Any,
-    inner_to_right: Any,
-    inner_left: Any,
+    arcs: Any,
+    inner: Any,
+    plane: Any,
     inner_to_left: Any,
     right_sum: Any,
     to_right_sum: Any,
@@ -143,50 +127,45 @@ def _outside_columns(
     to_left_sum: Any,
 ) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        (
-            array,
-            rows,
-            arcs_right,
-            arcs_left,
-            *inner,
-            right_sum,
-            to_right_sum,
-            left_sum,
-            to_left_sum,
-        ) = values
+        array, rows, arcs, inner, plane, inner_to_left, *sums = values
+        right_sum, to_right_sum, left_sum, to_left_sum = sums
         write = _Writer(context, builder, sig.args[0], array)
+        inner_to_right = builder.add(inner, plane)
+        inner_left = builder.add(inner_to_right, plane)
         zero = ir.Constant(ir.DoubleType(), 0.0)
 
-        def possible(place: int, value: Any, lane: int) -> Any:
+        def possible(place: Any, value: Any, lane: int) -> Any:
             """The value, unless the item that it is outside of is impossible."""
-            is_some = builder.fcmp_ordered(">", write.lane(inner[place], lane), zero)
+            is_some = builder.fcmp_ordered(">", write.number(place, lane), zero)
             return builder.select(is_some, value, zero)
 
-        results = [_UNSET] * 5
         for lane in reversed(range(LANES)):
-            right = possible(0, write.lane(right_sum, lane), lane)
-            left = possible(2, write.lane(left_sum, lane), lane)
-            to_right = possible(1, builder.fadd(write.lane(to_right_sum, lane), right), lane)
-            to_left = possible(3, builder.fadd(write.lane(to_left_sum, lane), left), lane)
-            both = builder.fmul(to_right, write.lane(arcs_right, lane))
-            both = SUM.join(builder, to_left, write.lane(arcs_left, lane), both)
-            at = RULES * lane
+            right = possible(inner, write.lane(right_sum, lane), lane)
+            left = possible(inner_left, write.lane(left_sum, lane), lane)
+            to_right = builder.fadd(write.lane(to_right_sum, lane), right)
+            to_right = possible(inner_to_right, to_right, lane)
+            to_left = builder.fadd(write.lane(to_left_sum, lane), left)
+            to_left = possible(inner_to_left, to_left, lane)
+            both = builder.fmul(to_right, write.number(arcs, lane))
+            both = SUM.join(builder, to_left, write.number(arcs, LANES + lane), both)
             # with l the column: O(C>(i, J)) += O(B(i, l)) C<(J+1, l);
-            # O(I>(i, J)) += O(C>(i, l)) C>(J, l);  O(C<(i, J)) += O(C<(i, l)) I<(J, l)
-            right_sum = SUM.join(builder, write.spread(both), write.load(rows, at), right_sum)
-            to_right_sum = SUM.join(
-                builder, write.spread(right), write.load(rows, at + 1), to_right_sum
+            # O(I>(i, J)) += O(C>(i, l)) C>(J, l);  O(C<(i, J)) += O(C<(i, l)) I<(J, l).
+            # The items (j, l) with l < j are 0 and C>(l, l) is 1, so lanes from l on are final.
+            first, second, third = (
+                write.load(rows, TERMS * lane + rule * LANES) for rule in range(RULES)
             )
-            left_sum = SUM.join(builder, write.spread(left), write.load(rows, at + 2), left_sum)
-            for place, value in enumerate((right, both, left, to_right, to_left)):
-                results[place] = write.with_lane(results[place], value, lane)
+            right_sum = SUM.join(builder, write.spread(both), first, right_sum)
+            to_right_sum = SUM.join(builder, write.spread(right), second, to_right_sum)
+            left_sum = SUM.join(builder, write.spread(left), third, left_sum)
+        results = [right_sum, to_right_sum, left_sum]
         return context.make_tuple(builder, sig.return_type, results)
 
-    kinds = (space, types.int64, *[LANES_TYPE] * 10)
-    return signature(types.UniTuple(LANES_TYPE, 5), *kinds), emit
+    kinds = (space, *[types.int64] * 5, *[LANES_TYPE] * 4)
+    return signature(types.UniTuple(LANES_TYPE, 3), *kinds), emit
 
 
-#: The outside items of a row in a block, from the turned panel's own rows, the weights, the inside
-#: items C>, I>, C<, I< and what later columns and smaller rows give O(C>), O(I>), O(C<), O(I<):
-#: O(C>), O(B), O(C<), O(I>), O(I<).
+#: The outside items of a row in a block: from the place of the turned panel's own rows, that of
+#: the arcs' weights, that of C>(i, J) in its plane, the size of a plane, the place of I<(i, J), and
+#: what later columns and smaller rows give O(C>), O(I>), O(C<) and O(I<). It gives O(C>), O(I>)
+#: and O(C<), also where the item is impossible.
 outside_columns: Callable[..., tuple[Lanes, ...]] = intrinsic(_outside_columns)

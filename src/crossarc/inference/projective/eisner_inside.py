@@ -57,7 +57,7 @@ LEAST, MOST = 0, 1
 SPARE = TERMS * LANES
 
 
-@subkernel()
+@subkernel(inline=True)
 def _note(space: Floats, arcs: Lanes, both: Lanes, to: Lanes, complete: Lanes) -> None:
     """Keep the least and the largest of the items of one direction."""
     zero, far = repeat(0.0), repeat(np.inf)
@@ -75,7 +75,7 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
     gather: Any = gathering(semiring)
     columns: Any = inside_columns(semiring, turn=is_sum)
 
-    @subkernel()
+    @subkernel(inline=True)
     def add_axiom(space: Floats, width: int, i: int) -> None:
         """C>(i, i) = C<(i, i) = 1, wherever they are kept."""
         block, lane, plane = i // LANES, i % LANES, width * width
@@ -94,6 +94,15 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
                 put(space, turned + above // LANES * width * TERMS + above % LANES, one)
 
     @subkernel()
+    def clear_block(space: Floats, width: int, block: int) -> None:
+        """No items (k, j) with j < k, where the block meets itself."""
+        rows = (block * width + block * LANES) * TERMS
+        for at in range(0, LANES * TERMS, LANES):
+            store_entries(space, part(width, PANELS) + rows + at, repeat(zero))
+            if is_sum:
+                store_entries(space, part(width, TURNED) + rows + at, repeat(zero))
+
+    @subkernel(inline=True)
     def fill_block(space: Floats, width: int, block: int, i: int) -> None:
         """The items (i, J) of one row and eight columns."""
         low, plane = block * LANES, width * width
@@ -105,33 +114,31 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
         # k = i: C>(i, i) C<(i+1, J)
         sums = (load_entries(space, LANES * own), none, none)
         both_sum, right_sum, left_sum = gather(sums, space, factors, 1, panel, i + 1, low)
-        arcs = arc_place(width, i, low) // LANES
-        arcs_right, arcs_left = (
-            load_entries(space, LANES * arcs),
-            load_entries(space, LANES * (arcs + 1)),
-        )
+        arcs = arc_place(width, i, low)
         turned = part(width, TURNED) + low * TERMS
         turn = turned + i // LANES * width * TERMS + i % LANES
         turn_above = turned + (i - 1) // LANES * width * TERMS + (i - 1) % LANES
-        both, right, to_right, left, to_left = columns(
+        both, right, left = columns(
             space,
-            panel + RULES * low,
-            arcs_right,
-            arcs_left,
+            LANES * (panel + RULES * low),
+            arcs,
             both_sum,
             right_sum,
             left_sum,
             turn,
             turn_above if i > 0 else SPARE,
         )
+        arcs_right, arcs_left = load_entries(space, arcs), load_entries(space, arcs + LANES)
+        to_right = both * arcs_right if is_sum else both + arcs_right
+        to_left = both * arcs_left if is_sum else both + arcs_left
+        left = left + to_left if is_sum else larger(left, to_left)
         if i > 0:
             store_entries(space, LANES * (own - RULES), left)
         store_entries(space, LANES * (own + 1), right)
         store_entries(space, LANES * (own + 2), to_left)
-        at = (row + low) // LANES
-        store_entries(space, LANES * at, right)
-        store_entries(space, LANES * (at + plane // LANES), to_right)
-        store_entries(space, LANES * (at + 2 * (plane // LANES)), left)
+        store_entries(space, row + low, right)
+        store_entries(space, row + low + plane, to_right)
+        store_entries(space, row + low + 2 * plane, left)
         if i >= low:
             add_axiom(space, width, i)
         if is_sum:
@@ -172,6 +179,7 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
         store_entries(space, LANES * LEAST, repeat(np.inf))
         store_entries(space, LANES * MOST, repeat(1.0))
         for block in range(blocks_of(nodes)):
+            clear_block(space, width, block)
             for i in range(min((block + 1) * LANES, nodes) - 1, 0 if single else -1, -1):
                 fill_block(space, width, block, i)
         if single:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry, put
-from crossarc.inference.lanes import LANES, load_entries, repeat, store_entries
+from crossarc.inference.lanes import LANES, choose, fused, load_entries, repeat, store_entries
 from crossarc.inference.projective.columns import outside_columns
 from crossarc.inference.projective.panels import (
     FACTORS,
@@ -49,7 +49,7 @@ _GOAL = 2
 _gather: Any = gathering(SUM)
 
 
-@subkernel()
+@subkernel(inline=True)
 def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> None:
     """The outside items (i, J), and the products I O of the arcs between i and J."""
     low, plane = block * LANES, width * width
@@ -69,37 +69,40 @@ def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> No
     )
     if i == 0 and nodes <= low + LANES:
         right_sum = right_sum + load_entries(space, LANES * _GOAL)
-    step = plane // LANES
-    arcs = arc_place(width, i, low) // LANES
-    at = (inner + i * width + low) // LANES
-    inner_to_right = load_entries(space, LANES * (at + step))
-    inner_to_left = load_entries(
-        space, LANES * (part(width, PANELS) // LANES + place + RULES * i + 2)
-    )
-    right, both, left, to_right, to_left = outside_columns(
+    arcs = arc_place(width, i, low)
+    here = inner + i * width + low
+    inner_left = part(width, PANELS) + (place + RULES * i + 2) * LANES
+    right, to_right, left = outside_columns(
         space,
-        turned + RULES * low,
-        load_entries(space, LANES * arcs),
-        load_entries(space, LANES * (arcs + 1)),
-        load_entries(space, LANES * at),
-        inner_to_right,
-        load_entries(space, LANES * (at + 2 * step)),
-        inner_to_left,
+        LANES * (turned + RULES * low),
+        arcs,
+        here,
+        plane,
+        inner_left,
         right_sum,
         to_right_sum,
         left_sum,
         to_left_sum,
     )
-    own = outer + RULES * i
-    store_entries(space, LANES * own, right)
-    store_entries(space, LANES * (own + 1), both)
-    store_entries(space, LANES * (own + 2), left)
-    at = (row + low) // LANES
-    store_entries(space, LANES * at, both)
-    store_entries(space, LANES * (at + step), right)
-    store_entries(space, LANES * (at + 2 * step), left)
-    store_entries(space, LANES * arcs, to_right * inner_to_right)
-    store_entries(space, LANES * (arcs + 1), to_left * inner_to_left)
+    inner_to_right, inner_to_left = (
+        load_entries(space, here + plane),
+        load_entries(space, inner_left),
+    )
+    right = choose(zero, load_entries(space, here), right, zero)
+    left = choose(zero, load_entries(space, here + 2 * plane), left, zero)
+    to_right = choose(zero, inner_to_right, to_right, zero)
+    to_left = choose(zero, inner_to_left, to_left_sum + left, zero)
+    both = to_right * load_entries(space, arcs)
+    both = fused(to_left, load_entries(space, arcs + LANES), both)
+    own = LANES * (outer + RULES * i)
+    store_entries(space, own, right)
+    store_entries(space, own + LANES, both)
+    store_entries(space, own + 2 * LANES, left)
+    store_entries(space, row + low, both)
+    store_entries(space, row + low + plane, right)
+    store_entries(space, row + low + 2 * plane, left)
+    store_entries(space, arcs, to_right * inner_to_right)
+    store_entries(space, arcs + LANES, to_left * inner_to_left)
 
 
 @subkernel()

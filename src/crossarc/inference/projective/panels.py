@@ -124,7 +124,7 @@ def gathering(semiring: Semiring) -> Callable[..., tuple[Lanes, Lanes, Lanes]]:
     """`gather` in a semiring."""
     join: Any = joining(semiring)
 
-    @subkernel()
+    @subkernel(inline=True)
     def gather(
         sums: tuple[Lanes, Lanes, Lanes],
         space: Floats,

@@ -107,12 +107,12 @@ def _solve_plain(
     total, least, most = _inside(x, w, nodes, single, forbidden)
     least = min(1.0, least, total if total > 0.0 else 1.0)
     lowest = _LOWEST_PRODUCT if forbidden else _LOWEST
-    spread = heaviest * most * (most / least)
+    spread = heaviest * most * (heaviest * most / least)
     if not (least >= lowest and most <= _HIGHEST and spread <= _RANGE):
         return False, total
     if total == 0.0 or wanted == TOTAL:
         return total > 0.0 or forbidden, total
-    headroom = _HEADROOM + normalised(least, 0)[1]
+    headroom = _HEADROOM + normalised(least / heaviest, 0)[1]
     for at in range(INSIDE_CHARTS * nodes * nodes):
         o[at] = 0.0
     goal = power_of_two(headroom) / total

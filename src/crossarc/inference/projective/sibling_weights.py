@@ -222,7 +222,7 @@ def fill_parts(
     shift: float,
     buffer: Floats,
 ) -> tuple[bool, float, bool]:
-    """The weights of parts; whether float64 holds them, the largest, and whether arcs are forbidden.
+    """The weights of parts; whether float64 holds them, the largest, whether arcs are forbidden.
 
     Args:
         potentials, buffer: with LANES numbers more at the end.
