@@ -107,6 +107,16 @@ def test_columns_that_the_treebank_never_fills_are_left_alone():
     assert result.feats == result.lemmas == ("_", "_")
 
 
+def test_an_xpos_column_without_a_tag_set_is_left_alone():
+    bank = [
+        ca.Sentence.build([f"w{k}", "the"], upos=["NOUN", "DET"], xpos=[f"X{k}", "DT"])
+        for k in range(2500)
+    ]
+    (result,) = Tagger.train(bank).tag([ca.Sentence.build(["w7", "the"])])
+    assert result.upos == ("NOUN", "DET")
+    assert result.xpos == ("_", "_")
+
+
 def columns(sentences) -> list[tuple[object, ...]]:
     return [(s.upos, s.xpos, s.feats, s.lemmas) for s in sentences]
 

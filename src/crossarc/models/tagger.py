@@ -23,6 +23,7 @@ from crossarc.treebank import Sentence
 __all__ = ["Tagger"]
 
 _BATCH_WORDS = 20_000
+_MOST_XPOS = 2500
 _BLOCK = 10  # sentences that stay together in a fold
 
 
@@ -36,7 +37,8 @@ class Tagger:
             print(sentence.upos)
 
     A tag is UPOS, XPOS and FEATS together, one of those seen in training. The lemma follows from
-    form and tag. Columns that the treebank never fills are left as they are.
+    form and tag. Columns that the treebank never fills are left as they are, and so is XPOS if it
+    has more than 2,500 different values.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class Tagger:
         bank = list(sentences)
         if not bank:
             raise TreebankError("no sentences to learn from: check the treebank")
-        tags = list(_tags(bank))
+        tags = _learnable(_tags(bank))
         classes = Classes(tags)
         gold = classes.numbers(tags)
         tagger = cls(classes, np.zeros(0, np.int16), None)
@@ -229,6 +231,14 @@ class Tagger:
 def _tags(sentences: Iterable[Sentence]) -> Iterator[Tag]:
     for sentence in sentences:
         yield from map(Tag, sentence.upos, sentence.xpos, sentence.feats)
+
+
+def _learnable(tags: Iterable[Tag]) -> list[Tag]:
+    """The tags, without XPOS if that is no tag set but an annotation of its own."""
+    found = list(tags)
+    if len({tag.xpos for tag in found}) > _MOST_XPOS:
+        return [tag._replace(xpos="_") for tag in found]
+    return found
 
 
 def _batches(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
