@@ -1,4 +1,4 @@
-"""How sure is the parser? Probabilities of heads, the runner-up, and what a person's answer changes."""
+"""How sure is the parser? Probabilities of heads, the runner-up, what an answer changes."""
 
 from __future__ import annotations
 
