@@ -1,10 +1,10 @@
 """Several numbers at a time, for kernels that treat several sentences in lockstep.
 
-`Lanes` is one number of each sentence. An array of them is (cells, LANES), and `load` gives a vector
-of float64: to Numba it is LLVM's, so that an operation is one vector instruction (two or four where
+`Lanes` is a number of each sentence. An array of them is (cells, LANES), and `load` gives a vector
+of float64. To Numba it is LLVM's, so that an operation is one vector instruction (two or four where
 vectors are shorter) by construction, and nothing hangs on whether the compiler recognises a loop.
-From an array (cells,), `load` gives one float64: the same code is then compiled for one sentence
-and does the same operations in the same order, so the results are the same to the last bit.
+From an array (cells,), `load` gives one float64. The same code is then compiled for one sentence
+and does the same operations in the same order: the results are the same to the last bit.
 """
 
 from __future__ import annotations
