@@ -29,9 +29,9 @@ READ_FLOAT = types.Array(types.float64, 1, "C", readonly=True)
 
 KERNEL_MODULES = (
     "crossarc.trees.measures",
-    "crossarc.text.linear",
     "crossarc.text.decisions",
     "crossarc.text.questions",
+    "crossarc.text.descent",
     "crossarc.inference.packing",
     "crossarc.inference.spanning.argmax",
     "crossarc.inference.spanning.second_best",
@@ -39,6 +39,8 @@ KERNEL_MODULES = (
     "crossarc.models.tagging.words",
     "crossarc.models.tagging.perceptron",
     "crossarc.models.tagging.lemma_kernels",
+    "crossarc.models.tagging.perceptron_training",
+    "crossarc.models.tagging.lemma_training",
 )
 
 
