@@ -30,7 +30,7 @@ READ_FLOAT = types.Array(types.float64, 1, "C", readonly=True)
 KERNEL_MODULES = (
     "crossarc.trees.measures",
     "crossarc.text.decisions",
-    "crossarc.text.linear",
+    "crossarc.text.descent",
     "crossarc.text.questions",
     "crossarc.inference.packing",
     "crossarc.inference.forest.distinct",
@@ -59,7 +59,9 @@ KERNEL_MODULES = (
     "crossarc.models.label_gradients",
     "crossarc.models.labels",
     "crossarc.models.tagging.lemma_kernels",
+    "crossarc.models.tagging.lemma_training",
     "crossarc.models.tagging.perceptron",
+    "crossarc.models.tagging.perceptron_training",
     "crossarc.models.tagging.words",
 )
 

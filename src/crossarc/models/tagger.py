@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError, TreebankError
 from crossarc.models.tagging.classes import Classes, Tag
 from crossarc.models.tagging.lemmas import Lemmatizer
-from crossarc.models.tagging.perceptron import tag_words
+from crossarc.models.tagging.perceptron import BITS, tag_words
 from crossarc.models.tagging.sparse import pack, unpack
-from crossarc.models.tagging.training import BITS, train_tags
 from crossarc.models.tagging.words import Words, encode_words
 from crossarc.parallel import over_ranges
 from crossarc.treebank import Sentence
@@ -65,6 +64,9 @@ class Tagger:
         Raises:
             TreebankError: there are no sentences.
         """
+        # What only training needs is not loaded to tag.
+        from crossarc.models.tagging.training import train_tags
+
         bank = list(sentences)
         if not bank:
             raise TreebankError("no sentences to learn from: check the treebank")

@@ -23,9 +23,10 @@ from crossarc.text.decisions import (
     UNLIKE,
     split_rows,
 )
+from crossarc.text.descent import train
 from crossarc.text.features import BOUNDARY_FEATURES, END_FEATURES, SPLIT_FEATURES
 from crossarc.text.learned import Described, Learned, Table, describe
-from crossarc.text.linear import Weights, train
+from crossarc.text.linear import Weights
 from crossarc.text.multiword import ASKED, Splitter
 from crossarc.text.questions import boundary_rows, end_rows
 from crossarc.text.running import RunningText

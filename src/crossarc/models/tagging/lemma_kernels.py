@@ -12,18 +12,18 @@ from crossarc.kernels import READ_INT, kernel, subkernel
 from crossarc.models.hashing import hash_code, hash_start, slot
 from crossarc.models.tagging.words import AFFIX, EXACT, FOLDED, PREFIX, SHAPE, SUFFIX, mixed
 
-__all__ = ["LEMMA_FEATURES", "choose_rules", "lemma_features", "train_rules"]
+__all__ = ["LEMMA_FEATURES", "READ_HASHES", "best_rule", "choose_rules", "lemma_features"]
 
 Array = NDArray[Any]
 
 LEMMA_FEATURES = 2 * AFFIX + 9
 
-_READ_ATOMS = types.Array(types.uint64, 2, "C", readonly=True)
+READ_HASHES = types.Array(types.uint64, 2, "C", readonly=True)
 _READ_WEIGHTS = types.Array(types.int16, 1, "C", readonly=True)
 _HASHES = types.uint64[:, ::1]
 
 
-@kernel(types.void(_READ_ATOMS, READ_INT, READ_INT, _HASHES))
+@kernel(types.void(READ_HASHES, READ_INT, READ_INT, _HASHES))
 def lemma_features(atoms: Array, tags: Array, coarse: Array, hashes: Array) -> None:
     """What a lemma depends on: the form's ends, with the whole tag and with its UPOS."""
     for w in range(len(tags)):
@@ -46,7 +46,7 @@ def lemma_features(atoms: Array, tags: Array, coarse: Array, hashes: Array) -> N
 
 
 @subkernel()
-def _best(
+def best_rule(
     hashes: Array, fits: Array, first: int, end: int, weights: Array, bits: int, slots: Array
 ) -> int:
     """The rule that scores best of those that fit; the first of equals, -1 if none fits."""
@@ -62,7 +62,7 @@ def _best(
     return best
 
 
-@kernel(types.void(_READ_ATOMS, READ_INT, READ_INT, _READ_WEIGHTS, types.int64, types.int64[::1]))
+@kernel(types.void(READ_HASHES, READ_INT, READ_INT, _READ_WEIGHTS, types.int64, types.int64[::1]))
 def choose_rules(
     hashes: Array, fit_ends: Array, fits: Array, weights: Array, bits: int, chosen: Array
 ) -> None:
@@ -70,48 +70,5 @@ def choose_rules(
     slots = np.empty(LEMMA_FEATURES, np.int64)
     first = 0
     for w in range(len(chosen)):
-        chosen[w] = _best(hashes[w], fits, first, fit_ends[w], weights, bits, slots)
+        chosen[w] = best_rule(hashes[w], fits, first, fit_ends[w], weights, bits, slots)
         first = fit_ends[w]
-
-
-@kernel(
-    types.int64(
-        READ_INT,
-        _READ_ATOMS,
-        READ_INT,
-        READ_INT,
-        READ_INT,
-        types.int32[::1],
-        types.float64[::1],
-        types.boolean[::1],
-        types.int64,
-        types.int64,
-    )
-)
-def train_rules(
-    order: Array,
-    hashes: Array,
-    fit_ends: Array,
-    fits: Array,
-    gold: Array,
-    weights: Array,
-    sums: Array,
-    kept: Array,
-    bits: int,
-    step: int,
-) -> int:
-    """One round of the perceptron over forms in the given order; returns the next step."""
-    slots = np.empty(LEMMA_FEATURES, np.int64)
-    for w in order:
-        first = fit_ends[w - 1] if w else 0
-        guess = _best(hashes[w], fits, first, fit_ends[w], weights, bits, slots)
-        step += 1
-        if guess == gold[w]:
-            continue
-        for k in range(LEMMA_FEATURES):
-            for rule, sign in ((gold[w], 1), (guess, -1)):
-                place = slots[k] + rule
-                if kept[place]:
-                    weights[place] += sign
-                    sums[place] += step * sign
-    return step

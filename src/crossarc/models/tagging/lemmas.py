@@ -10,12 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.models.tagging.classes import Classes
-from crossarc.models.tagging.lemma_kernels import (
-    LEMMA_FEATURES,
-    choose_rules,
-    lemma_features,
-    train_rules,
-)
+from crossarc.models.tagging.lemma_kernels import LEMMA_FEATURES, choose_rules, lemma_features
 from crossarc.models.tagging.rules import Rule, find_rule
 from crossarc.models.tagging.sparse import pack, rounded, strongest, unpack
 from crossarc.models.tagging.words import encode_words
@@ -85,6 +80,8 @@ class Lemmatizer:
         return cls(classes, rules, uses, bare._wrong(best, counts), bare._weights)
 
     def _train(self, found: Mapping[Pair, Rule], seed: int) -> NDArray[np.int16]:
+        from crossarc.models.tagging.lemma_training import train_rules
+
         number = {rule: k for k, rule in enumerate(self._rules)}
         pairs = [pair for pair, rule in found.items() if rule in number]
         gold = np.array([number[found[pair]] for pair in pairs], np.int64)

@@ -20,18 +20,28 @@ from crossarc.kernels import READ_INT, kernel, subkernel
 from crossarc.models.hashing import slot
 from crossarc.models.tagging.words import HISTORY_FEATURES, WORD_FEATURES, history_features
 
-__all__ = ["tag_words", "train_epoch"]
+__all__ = [
+    "BITS",
+    "FEATURES",
+    "READ_HASHES",
+    "READ_PARTS",
+    "best_class",
+    "score_parts",
+    "tag_words",
+    "word_slots",
+]
 
 Array = NDArray[Any]
 
-_READ_HASHES = types.Array(types.uint64, 2, "C", readonly=True)
-_READ_PARTS = types.Array(types.int64, 2, "C", readonly=True)
+READ_HASHES = types.Array(types.uint64, 2, "C", readonly=True)
+READ_PARTS = types.Array(types.int64, 2, "C", readonly=True)
 _READ_WEIGHTS = types.Array(types.int16, 1, "C", readonly=True)
-_FEATURES = WORD_FEATURES + HISTORY_FEATURES
+FEATURES = WORD_FEATURES + HISTORY_FEATURES
+BITS = 22  # of a hash, that are its slot
 
 
 @subkernel()
-def _slots(
+def word_slots(
     atoms: Array,
     hashes: Array,
     tags: Array,
@@ -59,17 +69,18 @@ def _slots(
 
 
 @subkernel()
-def _score_parts(weights: Array, slots: Array, scores: Array) -> None:
+def score_parts(weights: Array, slots: Array, scores: Array) -> None:
+    """The score of every part: the sum of its weights over the features at `slots`."""
     for p in range(len(scores)):
         scores[p] = 0
-    for k in range(_FEATURES):
+    for k in range(FEATURES):
         own = weights[slots[k] : slots[k] + len(scores)]
         for p in range(len(scores)):
             scores[p] += own[p]
 
 
 @subkernel()
-def _best(scores: Array, parts: Array, shared: Array, sums: Array) -> int:
+def best_class(scores: Array, parts: Array, shared: Array, sums: Array) -> int:
     """The class whose parts score best; the first of equals.
 
     `sums[k]` is the score of the first k parts of the class at hand; the next class shares some.
@@ -89,24 +100,13 @@ def _best(scores: Array, parts: Array, shared: Array, sums: Array) -> int:
     return best
 
 
-@subkernel()
-def _correct(
-    weights: Array, sums: Array, kept: Array, slots: Array, p: int, change: int, step: int
-) -> None:
-    for k in range(_FEATURES):
-        place = slots[k] + p
-        if kept[place]:
-            weights[place] += change
-            sums[place] += step * change
-
-
 @kernel(
     types.void(
         READ_INT,
-        _READ_HASHES,
-        _READ_HASHES,
+        READ_HASHES,
+        READ_HASHES,
         READ_INT,
-        _READ_PARTS,
+        READ_PARTS,
         READ_INT,
         types.int64,
         _READ_WEIGHTS,
@@ -128,79 +128,12 @@ def tag_words(
 ) -> None:
     """The best class of every word, greedily from left to right, into `tags`."""
     row = np.empty(HISTORY_FEATURES, np.uint64)
-    slots = np.empty(_FEATURES, np.int64)
+    slots = np.empty(FEATURES, np.int64)
     scores = np.empty(part_count, np.int32)
     sums = np.empty(parts.shape[1], np.int64)
     for s in range(len(firsts) - 1):
         first, end = firsts[s], firsts[s + 1]
         for w in range(first, end):
-            _slots(atoms, hashes, tags, coarse, w, first, end, bits, row, slots)
-            _score_parts(weights, slots, scores)
-            tags[w] = _best(scores, parts, shared, sums)
-
-
-@kernel(
-    types.int64(
-        READ_INT,
-        READ_INT,
-        _READ_HASHES,
-        _READ_HASHES,
-        READ_INT,
-        _READ_PARTS,
-        READ_INT,
-        types.int64,
-        types.int32[::1],
-        types.float64[::1],
-        types.boolean[::1],
-        types.int64,
-        types.int64,
-        READ_INT,
-        types.int64[::1],
-    )
-)
-def train_epoch(
-    order: Array,
-    firsts: Array,
-    atoms: Array,
-    hashes: Array,
-    coarse: Array,
-    parts: Array,
-    shared: Array,
-    part_count: int,
-    weights: Array,
-    sums: Array,
-    kept: Array,
-    bits: int,
-    step: int,
-    gold: Array,
-    tags: Array,
-) -> int:
-    """One round of the perceptron over sentences in the given order; returns the next step.
-
-    After step t, the average of the weights is `weights - sums / t` (Daume 2006, figure 2.3).
-    """
-    row = np.empty(HISTORY_FEATURES, np.uint64)
-    slots = np.empty(_FEATURES, np.int64)
-    scores = np.empty(part_count, np.int32)
-    partial = np.empty(parts.shape[1], np.int64)
-    change = np.zeros(part_count, np.int32)
-    for s in order:
-        first, end = firsts[s], firsts[s + 1]
-        for w in range(first, end):
-            _slots(atoms, hashes, tags, coarse, w, first, end, bits, row, slots)
-            _score_parts(weights, slots, scores)
-            guess = _best(scores, parts, shared, partial)
-            tags[w] = guess
-            step += 1
-            if guess == gold[w]:
-                continue
-            for c, sign in ((gold[w], 1), (guess, -1)):
-                for p in parts[c]:
-                    if p >= 0:
-                        change[p] += sign
-            for c in (gold[w], guess):
-                for p in parts[c]:
-                    if p >= 0 and change[p] != 0:
-                        _correct(weights, sums, kept, slots, p, change[p], step)
-                        change[p] = 0
-    return step
+            word_slots(atoms, hashes, tags, coarse, w, first, end, bits, row, slots)
+            score_parts(weights, slots, scores)
+            tags[w] = best_class(scores, parts, shared, sums)

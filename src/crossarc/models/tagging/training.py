@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.models.tagging.classes import Classes
-from crossarc.models.tagging.perceptron import train_epoch
+from crossarc.models.tagging.perceptron import BITS
+from crossarc.models.tagging.perceptron_training import train_epoch
 from crossarc.models.tagging.sparse import rounded, strongest
 from crossarc.models.tagging.words import Words
 
-__all__ = ["BITS", "train_tags"]
+__all__ = ["train_tags"]
 
 Weights = NDArray[np.int16]
 
-BITS = 22
 _KEPT = 350_000
 _EXPLORING, _SETTLING = 3, 10
 
