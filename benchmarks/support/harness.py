@@ -9,16 +9,20 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-__all__ = ["medians", "treebank_folder"]
+__all__ = ["default_treebanks", "medians", "treebank_folder"]
 
 ROUNDS = 5
+
+
+def default_treebanks() -> Path:
+    """Where treebanks lie unless the command line says otherwise."""
+    return Path(__file__).resolve().parents[3] / "shared" / "treebanks"
 
 
 def treebank_folder(doc: str | None) -> Path:
     """The folder of NAME/train.conllu.gz and NAME/dev.conllu.gz that the command line names."""
     parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
-    default = Path(__file__).resolve().parents[3] / "shared" / "treebanks"
-    parser.add_argument("treebanks", nargs="?", type=Path, default=default)
+    parser.add_argument("treebanks", nargs="?", type=Path, default=default_treebanks())
     folder: Path = parser.parse_args().treebanks
     if not list(folder.glob("*/dev.conllu.gz")):
         parser.error(f"no NAME/dev.conllu.gz in {folder}")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         constrain,
         projective_log_prob,
     )
+    from crossarc.parser import Parser, load
     from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, read_conllu, write_conllu
     from crossarc.trees import Tree
@@ -34,6 +35,7 @@ _HOMES = {
     "CrossarcError": "errors",
     "InfeasibleError": "errors",
     "ModelError": "errors",
+    "Parser": "parser",
     "Parts": "inference",
     "ProjectiveTrees": "inference",
     "ScoreError": "errors",
@@ -45,6 +47,7 @@ _HOMES = {
     "constrain": "inference",
     "deprojectivize": "transforms",
     "evaluate": "evaluation",
+    "load": "parser",
     "projective_log_prob": "inference",
     "projectivize": "transforms",
     "read_conllu": "treebank",
@@ -55,6 +58,7 @@ __all__ = [
     "CrossarcError",
     "InfeasibleError",
     "ModelError",
+    "Parser",
     "Parts",
     "ProjectiveTrees",
     "ScoreError",
@@ -67,6 +71,7 @@ __all__ = [
     "constrain",
     "deprojectivize",
     "evaluate",
+    "load",
     "projective_log_prob",
     "projectivize",
     "read_conllu",

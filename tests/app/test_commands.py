@@ -30,7 +30,18 @@ def test_version_and_help() -> None:
     assert crossarc("--version").stdout == b"crossarc 0.1.0\n"
     shown = crossarc("--help")
     assert shown.returncode == 0
-    for name in (b"stats", b"analyze", b"evaluate", b"draw", b"convert", b"warmup", b"demo"):
+    for name in (
+        b"train",
+        b"parse",
+        b"review",
+        b"stats",
+        b"analyze",
+        b"evaluate",
+        b"draw",
+        b"convert",
+        b"warmup",
+        b"demo",
+    ):
         assert name in shown.stdout
     nothing = crossarc()
     assert nothing.returncode == 2

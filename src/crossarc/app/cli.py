@@ -18,7 +18,10 @@ from crossarc.app.commands.convert import convert
 from crossarc.app.commands.demo import demo
 from crossarc.app.commands.draw import draw
 from crossarc.app.commands.evaluate import evaluate
+from crossarc.app.commands.parse import parse
+from crossarc.app.commands.review import review
 from crossarc.app.commands.stats import stats
+from crossarc.app.commands.train import train
 from crossarc.app.commands.warmup import warmup
 from crossarc.errors import CrossarcError
 
@@ -35,7 +38,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (stats, analyze, evaluate, draw, convert, warmup, demo):
+for command in (train, parse, review, stats, analyze, evaluate, draw, convert, warmup, demo):
     app.command()(command)
 
 

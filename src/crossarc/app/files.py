@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Format",
+    "ModelOption",
     "OnError",
     "OnErrorOption",
     "Output",
@@ -23,6 +24,7 @@ __all__ = [
     "OutputOption",
     "Progress",
     "SourceFormatOption",
+    "WorkersOption",
     "counted",
     "open_treebank",
     "report_skipped",
@@ -66,6 +68,13 @@ OutputOption = Annotated[
     str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
 ]
 OutputFormatOption = Annotated[Output, typer.Option("--format", help="A table or JSON.")]
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="MODEL", help="A model file, or a name such as en."),
+]
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="Threads; by default one a core.", show_default=False)
+]
 SourceFormatOption = Annotated[Format, typer.Option("--from", help="Format of the input.")]
 
 

@@ -1,1 +1,1 @@
-"""A sentence in, scores out: linear features, and the files that models are kept in."""
+"""A sentence in, scores out: linear features, tagger; and the files that models are kept in."""

@@ -1,0 +1,181 @@
+"""`crossarc train`: a parser from a treebank."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crossarc.app.files import (
+    OnError,
+    OnErrorOption,
+    Progress,
+    WorkersOption,
+    counted,
+    open_treebank,
+    report_skipped,
+    stdin_once,
+)
+from crossarc.errors import ModelError
+
+if TYPE_CHECKING:
+    from crossarc.learning import Progress as Passes
+    from crossarc.parser import Parser
+    from crossarc.treebank import Sentence
+
+__all__ = ["train"]
+
+
+class Learner(StrEnum):
+    """How the scores of arcs are learnt."""
+
+    loglinear = "loglinear"
+    perceptron = "perceptron"
+
+
+class RootRule(StrEnum):
+    """How many words may hang from the root."""
+
+    single = "single"
+    multi = "multi"
+
+
+def train(
+    file: Annotated[str, typer.Argument(metavar="TRAIN", help="Treebank to learn from.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model.")
+    ],
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DEV", help="Held-out treebank: decides when to stop and how sure to be."
+        ),
+    ] = None,
+    learner: Annotated[Learner, typer.Option(help="How to learn.")] = Learner.loglinear,
+    projective: Annotated[
+        bool | None,
+        typer.Option(
+            "--projective/--nonprojective",
+            help="Whether arcs may cross; by default as in the treebank.",
+            show_default=False,
+        ),
+    ] = None,
+    root: Annotated[
+        RootRule | None, typer.Option(help="Roots of a tree; by default as in the treebank.")
+    ] = None,
+    predicted_tags: Annotated[
+        bool,
+        typer.Option(
+            "--predicted-tags", help="Learn from predicted tags: for a parser of raw text."
+        ),
+    ] = False,
+    passes: Annotated[
+        int | None, typer.Option(min=1, help="Passes over the treebank, at most.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the order of sentences.")] = 0,
+    workers: WorkersOption = None,
+    on_error: OnErrorOption = OnError.stop,
+) -> None:
+    """Train a parser on a treebank, with a tokeniser and a tagger for raw text."""
+    from crossarc.parser import Parser
+
+    stdin_once(file, dev)
+    _check_writable(output)
+    sentences = _read(file, on_error)
+    held_out = None if dev is None else _read(dev, on_error)
+    _warn(file, sentences)
+    shown = _Shown()
+    parser = Parser.train(
+        sentences,
+        held_out,
+        learner=learner.value,
+        projective=projective,
+        root=None if root is None else root.value,
+        predicted_tags=predicted_tags,
+        passes=passes,
+        seed=seed,
+        threads=workers,
+        progress=shown,
+    )
+    shown.clear()
+    parser.save(output)
+    _say_what_was_learnt(parser, output)
+
+
+def _read(path: str, on_error: OnError) -> list[Sentence]:
+    reader = open_treebank(path, on_error=on_error)
+    sentences = list(Progress(reader))
+    report_skipped(reader)
+    if not sentences:
+        raise ModelError(f"{reader.name}: no sentences to learn from: check the file")
+    return sentences
+
+
+def _check_writable(path: str) -> None:
+    """Fail before the work, not after it."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir() or Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise typer.BadParameter(
+            f"{path}: cannot write a file there; check the path", param_hint="-o"
+        )
+
+
+def _warn(path: str, sentences: list[Sentence]) -> None:
+    fields = {"UPOS": "upos", "DEPREL": "deprels"}
+    for column, name in fields.items():
+        if all(value == "_" for one in sentences for value in getattr(one, name)):
+            print(
+                f"crossarc: {path}: {column} is empty: the parser will know none", file=sys.stderr
+            )
+
+
+def _say_what_was_learnt(parser: Parser, output: str) -> None:
+    about = parser.training
+    trees = f"{'projective' if parser.projective else 'non-projective'}, {parser.root} root"
+    dev = f"; dev UAS {about['uas']:.2f}, LAS {about['las']:.2f}" if "las" in about else ""
+    size = Path(output).stat().st_size / 1e6
+    print(
+        f"crossarc: {output}: {size:.1f} MB, learnt from {counted(about['words'], 'word')} "
+        f"({trees}){dev}",
+        file=sys.stderr,
+    )
+
+
+class _Shown:
+    """Progress on a terminal: a line that changes, and one that stays for each pass."""
+
+    def __init__(self) -> None:
+        self._visible = sys.stderr.isatty()
+
+    def __call__(self, stage: str, state: Passes | None) -> None:
+        if not self._visible:
+            return
+        if state is None:
+            self._print(f"training the {stage} ...")
+            return
+        line = (
+            f"pass {state.number}/{state.passes} {state.share:4.0%}  loss {state.loss:.3f}  "
+            f"{state.words_per_second:,.0f} words/s  {_time(state.seconds_left)} left"
+        )
+        if state.scores:
+            measured = "  ".join(f"dev {n.upper()} {v:.2f}" for n, v in state.scores.items())
+            self._print(f"{line}  {measured}\n")
+        else:
+            self._print(line)
+
+    def clear(self) -> None:
+        """Take the changing line away."""
+        if self._visible:
+            self._print("")
+
+    def _print(self, line: str) -> None:
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02}"

@@ -1,0 +1,125 @@
+"""What is to be made small: the loss of a batch of sentences and its slope in every arc score.
+
+A learner sees scores and gold heads and hands back slopes; what the scores are made of is not its
+business. Heads may be missing (-1): the sum over all trees that agree with the others then takes
+the place of the one tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference import TreeDistribution, constrain
+from crossarc.inference.distribution import Root
+from crossarc.trees import Tree
+
+__all__ = ["Objective", "learnable_heads", "log_linear", "perceptron"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Objective(Protocol):
+    """A loss summed over sentences, and its slopes in the shape of the scores."""
+
+    def __call__(
+        self,
+        trees: type[TreeDistribution],
+        scores: Sequence[Floats],
+        heads: Sequence[Ints],
+        root: Root = "single",
+        threads: int | None = None,
+    ) -> tuple[float, list[Floats]]:
+        """Loss and slopes of a batch."""
+
+
+def log_linear(
+    trees: type[TreeDistribution],
+    scores: Sequence[Floats],
+    heads: Sequence[Ints],
+    root: Root = "single",
+    threads: int | None = None,
+) -> tuple[float, list[Floats]]:
+    """Minus the log-probability of the gold trees (Koo et al. 2007, section 4.1).
+
+    The slope in an arc's score is its probability, minus 1 if the arc is gold. Where heads are
+    missing the loss is log Z minus log Z of the trees with the given heads, and the slope the
+    difference of the two probabilities. A sentence whose given heads no tree has counts nothing.
+    """
+    everything = trees(list(scores), root=root, threads=threads)
+    slopes = [np.array(marginals) for marginals in everything.marginals()]
+    totals = everything.log_partition()
+    loss = 0.0
+    partial: list[int] = []
+    for index, gold in enumerate(heads):
+        if (gold < 0).any():
+            partial.append(index)
+            continue
+        words = np.arange(1, len(gold) + 1)
+        loss += totals[index] - float(scores[index][gold, words].sum())
+        slopes[index][gold, words] -= 1.0
+    fixed = {index: _agreeing(scores[index], heads[index]) for index in partial}
+    fixed_totals = trees(list(fixed.values()), root=root, threads=threads).log_partition()
+    for index, total in zip(partial, fixed_totals, strict=True):
+        if total > -np.inf:
+            loss += totals[index] - total
+        else:
+            slopes[index][:] = 0.0
+            del fixed[index]
+    shares = trees(list(fixed.values()), root=root, threads=threads).marginals()
+    for index, share in zip(fixed, shares, strict=True):
+        slopes[index] -= share
+    return loss, slopes
+
+
+def perceptron(
+    trees: type[TreeDistribution],
+    scores: Sequence[Floats],
+    heads: Sequence[Ints],
+    root: Root = "single",
+    threads: int | None = None,
+) -> tuple[float, list[Floats]]:
+    """The number of wrong heads in the best trees, with the perceptron's slopes (Collins 2002).
+
+    The slope is 1 for an arc of the best tree that is not gold and -1 for a gold arc that is not
+    in it. Where heads are missing, the best tree with the given ones is gold.
+    """
+    best = trees(list(scores), root=root, threads=threads).argmax()
+    loss = 0.0
+    slopes = []
+    for one, guess, gold in zip(scores, best, heads, strict=True):
+        if (gold < 0).any():
+            fixed = trees(_agreeing(one, gold), root=root, threads=1)
+            gold = fixed.argmax().heads if fixed.log_partition() > -np.inf else guess.heads
+        words = np.arange(1, len(gold) + 1)
+        slope = np.zeros(one.shape)
+        slope[guess.heads, words] += 1.0
+        slope[gold, words] -= 1.0
+        slopes.append(slope)
+        loss += float(np.count_nonzero(guess.heads != gold))
+    return loss, slopes
+
+
+def _agreeing(scores: Floats, heads: Ints) -> Floats:
+    """Scores under which only trees with the given heads are possible."""
+    return constrain(scores, heads={m: int(h) for m, h in enumerate(heads, 1) if h >= 0})
+
+
+def learnable_heads(heads: Ints, *, projective: bool, root: Root) -> Ints:
+    """The heads of a gold tree, -1 for those that no tree of the kind learnt could have.
+
+    Under projective trees these are the heads of arcs that are not projective: the others do not
+    cross each other, so that some projective tree has them. Under a single root these are the
+    words at the root, where there are several.
+    """
+    kept = heads.copy()
+    if projective and (heads >= 0).all():
+        kept[Tree(heads).arc_degrees > 0] = -1
+    at_root = kept == 0
+    if root == "single" and at_root.sum() > 1:
+        kept[at_root] = -1
+    return kept

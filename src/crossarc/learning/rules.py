@@ -1,0 +1,149 @@
+"""The two rules that change weights by a gradient: AdaGrad and the perceptron.
+
+Both keep what the mean of the weights over all steps needs (Daume 2006, section 2.3): with `drift`
+the sum of all changes, each times the number of steps before it, the mean is weights - drift /
+steps.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.kernels import kernel
+from crossarc.learning.tables import TOUCHED, WeightTable
+
+__all__ = ["AdaGrad", "Perceptron", "Rule"]
+
+Singles = NDArray[np.float32]
+Slots = NDArray[np.uint32]
+
+_F1, _FLOAT, _INT = types.float32[::1], types.float64, types.int64
+
+
+@kernel(types.void(_F1, _F1, TOUCHED, _F1, _F1, _F1, _FLOAT, _FLOAT, _FLOAT, _FLOAT, _FLOAT))
+def _adagrad_step(
+    weights: Singles,
+    gradient: Singles,
+    touched: Slots,
+    sums: Singles,
+    squares: Singles,
+    drift: Singles,
+    rate: float,
+    inertia: float,
+    l1: float,
+    l2: float,
+    time: float,
+) -> None:
+    for slot in touched:
+        g, before = gradient[slot], weights[slot]
+        gradient[slot] = 0.0
+        # z += g - (sqrt(n + g^2) - sqrt(n)) / rate * w;   n += g^2
+        root = math.sqrt(squares[slot])
+        squares[slot] += g * g
+        new_root = math.sqrt(squares[slot])
+        z = sums[slot] + g - (new_root - root) / rate * before
+        sums[slot] = z
+        # w = -(z - sign(z) l1) / ((inertia + sqrt(n)) / rate + l2), or 0 where |z| <= l1
+        after = 0.0
+        if abs(z) > l1:
+            excess = z - l1 if z > 0.0 else z + l1
+            after = -excess / ((inertia + new_root) / rate + l2)
+        weights[slot] = after
+        drift[slot] += time * (after - before)
+
+
+@kernel(types.void(_F1, _F1, TOUCHED, _F1, _FLOAT))
+def _perceptron_step(
+    weights: Singles, gradient: Singles, touched: Slots, drift: Singles, time: float
+) -> None:
+    for slot in touched:
+        change = -gradient[slot]
+        gradient[slot] = 0.0
+        weights[slot] += change
+        drift[slot] += time * change
+
+
+class Rule(ABC):
+    """A rule for one table, and the mean of its weights over the steps so far."""
+
+    def __init__(self, table: WeightTable) -> None:
+        self.table = table
+        self._drift = np.zeros_like(table.weights)
+        self._steps = 0
+
+    @abstractmethod
+    def step(self, group: int) -> None:
+        """Change the weights of one part by the gradient gathered there, and clear that."""
+
+    def advance(self) -> None:
+        """Count a step, once all parts have been changed."""
+        self._steps += 1
+
+    def restart_mean(self) -> None:
+        """Take the mean over later steps only."""
+        self._drift[:] = 0.0
+        self._steps = 0
+
+    def mean(self) -> Singles:
+        """The mean of the weights over all steps so far, each as it was after the step."""
+        if self._steps == 0:
+            return self.table.weights.copy()
+        return self.table.weights - self._drift / np.float32(self._steps)
+
+
+class AdaGrad(Rule):
+    """AdaGrad with exact L1 and L2 penalties, as FTRL-Proximal (McMahan 2011, 2013).
+
+    Without penalties and inertia this is the AdaGrad of Duchi et al. (2011), section 1.1: a weight
+    moves by rate * g / sqrt(sum of its g^2). With them, a weight is at every moment the minimum of
+    all its gradients so far plus the penalties, so that it need not be visited to decay, and it is
+    exactly zero until its gradients add up to more than `l1`. Most features never do.
+
+    Args:
+        rate: the size of steps.
+        inertia: added to the root of the sum of squares; keeps the first steps of features with
+            small gradients small.
+        l1, l2: strength of the penalties l1 |w| + l2 w^2 / 2.
+    """
+
+    def __init__(
+        self, table: WeightTable, *, rate: float, inertia: float, l1: float, l2: float
+    ) -> None:
+        super().__init__(table)
+        if not (rate > 0.0 and inertia > 0.0 and l1 >= 0.0 and l2 >= 0.0):
+            raise ValueError(
+                "rate and inertia must be above 0, l1 and l2 not below: got "
+                f"rate={rate}, inertia={inertia}, l1={l1}, l2={l2}"
+            )
+        self._options = rate, inertia, l1, l2
+        self._sums = np.zeros_like(table.weights)
+        self._squares = np.zeros_like(table.weights)
+
+    def step(self, group: int) -> None:
+        """Change the weights of one part by the gradient gathered there, and clear that."""
+        table = self.table
+        _adagrad_step(
+            table.weights,
+            table.gradient,
+            table.touched(group),
+            self._sums,
+            self._squares,
+            self._drift,
+            *self._options,
+            self._steps,
+        )
+
+
+class Perceptron(Rule):
+    """w -= g, with g the features of the best tree minus those of the right one (Collins 2002)."""
+
+    def step(self, group: int) -> None:
+        """Change the weights of one part by the gradient gathered there, and clear that."""
+        table = self.table
+        touched = table.touched(group)
+        _perceptron_step(table.weights, table.gradient, touched, self._drift, self._steps)

@@ -1,0 +1,180 @@
+"""Weights and templates together: scores of arcs and of labels, and updates of their weights.
+
+Kernels of updates are loaded by the first update: whoever parses does not wait for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.learning import GROUPS, Rule
+from crossarc.models.arcs import score_arcs
+from crossarc.models.encode import Encoded
+from crossarc.models.features import Plan
+from crossarc.models.labels import ALIGNMENT, score_labels
+from crossarc.models.packing import pack, prune, quantised, unpack
+from crossarc.parallel import over_ranges
+
+__all__ = ["ArcScorer", "Arcs", "LabelScorer", "Scorer"]
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Shorts = NDArray[np.int16]
+Weights = Singles | Shorts
+Ints = NDArray[np.int64]
+T = TypeVar("T")
+
+# Arcs are labelled in pieces of this size, so that threads have work to share.
+_PIECE = 256
+
+
+class Scorer:
+    """A table of weights: float32 while they are learnt, then whole numbers times a scale.
+
+    In 16 bits the table is half as large, and the speed of scoring is that of the memory.
+    """
+
+    #: Names of the tensors.
+    PARTS = ("slots", "weights", "scale")
+    weights: Weights
+    scale: float
+
+    def __init__(self, plan: Plan, *, bits: int, tag: tuple[int, int], size: int) -> None:
+        self.plan, self.tag, self.bits = plan, tag, bits
+        self.weights, self.scale = np.zeros(size, np.float32), 1.0
+
+    def freeze(self, weights: Singles, most: int) -> None:
+        """Take on the largest of some weights, at most so many, in 16 bits."""
+        self.weights, self.scale = quantised(prune(weights, most))
+
+    def thaw(self) -> Singles:
+        """The weights, made float32 if they were frozen: they can be learnt from then on."""
+        learnt = (self.weights * np.float32(self.scale)).astype(np.float32)
+        self.weights, self.scale = learnt, 1.0
+        return learnt
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The weights in 16 bits, as `restore` takes them."""
+        numbers, scale = (
+            (self.weights, self.scale) if self.weights.dtype == np.int16 else quantised(self.thaw())
+        )
+        slots, values = pack(cast(Shorts, numbers))
+        return {"slots": slots, "weights": values, "scale": np.array([scale])}
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        """Take on weights that were saved."""
+        self.weights = unpack(tensors["slots"], tensors["weights"], len(self.weights))
+        self.scale = float(tensors["scale"][0])
+
+
+class ArcScorer(Scorer):
+    """Scores of all arcs of sentences.
+
+    Args:
+        bits: the table has 2**bits weights.
+        tag: the atom whose values between two words count, and how many it has.
+    """
+
+    def __init__(self, plan: Plan, *, bits: int, tag: tuple[int, int]) -> None:
+        part = bits - (GROUPS.bit_length() - 1)
+        super().__init__(plan, bits=part, tag=tag, size=1 << bits)
+
+    def _on(self, kernel: Callable[..., T], encoded: Encoded) -> Callable[..., T]:
+        """A kernel with its first arguments filled in."""
+        words = encoded.codes, encoded.sizes, encoded.starts, encoded.squares
+        return partial(kernel, *words, self.plan.atoms, self.plan.bounds, *self.tag, self.bits)
+
+    def scores(self, encoded: Encoded, threads: int | None = None) -> Floats:
+        """(n + 1)^2 scores a sentence, one sentence after the other; unusable ones are 0."""
+        score = self._on(score_arcs, encoded)
+        out = np.zeros(int(encoded.squares[-1]))
+
+        def work(begin: int, end: int) -> None:
+            score(self.weights, self.scale, out, begin, end)
+
+        over_ranges(work, (encoded.sizes**2 + 20).tolist(), threads)
+        return out
+
+    def update(
+        self, encoded: Encoded, slopes: Floats, rule: Rule, threads: int | None = None
+    ) -> None:
+        """Change the weights by the slopes of all arcs' scores, laid out as the scores."""
+        from crossarc.models.arc_gradients import gather_arcs
+
+        gather = self._on(gather_arcs, encoded)
+        rule.table.update(partial(gather, slopes), rule.step, threads)
+        rule.advance()
+
+
+class Arcs:
+    """Single arcs of sentences: the row of each one's root, its head, its modifier."""
+
+    def __init__(self, codes: Ints, rows: Ints, heads: Ints, modifiers: Ints) -> None:
+        self.codes, self.rows, self.heads, self.modifiers = codes, rows, heads, modifiers
+
+    @classmethod
+    def of_trees(cls, encoded: Encoded, heads: Ints) -> Arcs:
+        """One arc a word, given the heads of all sentences end to end."""
+        ends = np.cumsum(encoded.sizes)
+        numbers = np.arange(len(heads)) - np.repeat(ends - encoded.sizes, encoded.sizes) + 1
+        rows = np.repeat(encoded.starts, encoded.sizes)
+        return cls(encoded.codes, rows, np.ascontiguousarray(heads), numbers)
+
+    @classmethod
+    def of_sentence(cls, encoded: Encoded, sentence: int) -> Arcs:
+        """All arcs [h, m] of one sentence, m from 1 on, row by row; h = m included."""
+        n = int(encoded.sizes[sentence])
+        heads, modifiers = np.divmod(np.arange((n + 1) * n), n)
+        rows = np.full(len(heads), encoded.starts[sentence])
+        return cls(encoded.codes, rows, heads, modifiers + 1)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Arcs:
+        """Some of the arcs."""
+        return Arcs(self.codes, self.rows[chosen], self.heads[chosen], self.modifiers[chosen])
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+
+class LabelScorer(Scorer):
+    """Scores of all labels for given arcs.
+
+    Args:
+        bits: the table has 2**bits weights, and in each part a window's more.
+    """
+
+    def __init__(self, plan: Plan, *, bits: int, tag: tuple[int, int], labels: int) -> None:
+        part = bits - (GROUPS.bit_length() - 1)
+        window = -(-labels >> ALIGNMENT) << ALIGNMENT
+        super().__init__(plan, bits=part, tag=tag, size=GROUPS * ((1 << part) + window))
+        self.labels = labels
+
+    def _on(self, kernel: Callable[..., T], arcs: Arcs) -> Callable[..., T]:
+        """A kernel with its first arguments filled in."""
+        words = arcs.codes, arcs.rows, arcs.heads, arcs.modifiers
+        return partial(kernel, *words, self.plan.atoms, self.plan.bounds, *self.tag, self.bits)
+
+    def scores(self, arcs: Arcs, threads: int | None = None) -> Floats:
+        """(arcs, labels)."""
+        score = self._on(score_labels, arcs)
+        out = np.empty((len(arcs), self.labels))
+
+        def work(begin: int, end: int) -> None:
+            last = min(end * _PIECE, len(arcs))
+            score(self.weights, self.scale, out, begin * _PIECE, last)
+
+        over_ranges(work, [1.0] * -(-len(arcs) // _PIECE), threads)
+        return out
+
+    def update(self, arcs: Arcs, slopes: Floats, rule: Rule, threads: int | None = None) -> None:
+        """Change the weights by the slopes of label scores (arcs, labels)."""
+        from crossarc.models.label_gradients import gather_labels
+
+        gather = self._on(gather_labels, arcs)
+        rule.table.update(partial(gather, slopes), rule.step, threads)
+        rule.advance()

@@ -1,0 +1,8 @@
+"""Train on a treebank, parse sentences or text, and say how sure the parse is."""
+
+from __future__ import annotations
+
+from crossarc.parser.lookup import shipped_models
+from crossarc.parser.parser import Parser, load
+
+__all__ = ["Parser", "load", "shipped_models"]

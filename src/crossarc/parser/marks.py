@@ -1,0 +1,64 @@
+"""What a parse leaves in a sentence: heads, relations, and how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.treebank import Sentence
+
+__all__ = ["set_comments", "set_misc", "write_probabilities", "write_tree"]
+
+Floats = NDArray[np.float64]
+
+_MARKS = ("HeadProb", "DeprelProb")
+
+
+def write_tree(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]) -> None:
+    """Fill in HEAD and DEPREL, and take away what an earlier parse said of its certainty."""
+    sentence.heads = heads
+    sentence.deprels = deprels
+    if any(mark in field for field in sentence.misc for mark in _MARKS):
+        set_misc(sentence, {mark: [None] * len(sentence) for mark in _MARKS})
+    set_comments(sentence, {"entropy": None, "kbest": None, "log_prob": None})
+
+
+def write_probabilities(
+    sentence: Sentence, heads: Floats, deprels: Floats, entropy: float | None
+) -> None:
+    """HeadProb and DeprelProb in MISC, and the entropy of the sentence above it.
+
+    Args:
+        heads: the probability of each word's head.
+        deprels: the probability of each word's relation, given its head.
+    """
+    set_misc(
+        sentence,
+        {
+            "HeadProb": [f"{p:.4f}" for p in heads],
+            "DeprelProb": [f"{p:.4f}" for p in deprels],
+        },
+    )
+    set_comments(sentence, {"entropy": None if entropy is None else f"{entropy:.4f}"})
+
+
+def set_misc(sentence: Sentence, entries: Mapping[str, Sequence[str | None]]) -> None:
+    """Replace entries of MISC, one value a word; None takes the entry away."""
+    fields = []
+    for word, field in enumerate(sentence.misc):
+        kept = [] if field == "_" else field.split("|")
+        kept = [entry for entry in kept if entry.partition("=")[0] not in entries]
+        kept += [f"{name}={values[word]}" for name, values in entries.items() if values[word]]
+        fields.append("|".join(kept) or "_")
+    sentence.misc = fields
+
+
+def set_comments(sentence: Sentence, values: Mapping[str, str | None]) -> None:
+    """Replace comments `# key = value`; None takes the comment away."""
+    before = sentence.comments
+    after = [line for line in before if line[1:].partition("=")[0].strip() not in values]
+    after += [f"# {key} = {value}" for key, value in values.items() if value is not None]
+    if tuple(after) != before:
+        sentence.comments = after

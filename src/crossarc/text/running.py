@@ -1,0 +1,146 @@
+"""A treebank as running text, with its tokens marked: what a tokeniser learns from.
+
+Sentences stand one after the other, paragraphs with a blank line between them. Where tokens touch
+is known from `# text` and `SpaceAfter=No`. A treebank that knows nothing of it gets the spaces
+that print would have: none around brackets and before marks, none at all in scripts without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.text.characters import CLOSE, HAN, KATAKANA, OPEN, UPPER, characters
+from crossarc.text.decisions import NOTHING, PARAGRAPH, SPACED
+from crossarc.treebank import Sentence
+
+__all__ = ["RunningText", "raw_text", "running_text"]
+
+_ATTACHED = frozenset(".,;:!?%…·。、،؛؟")
+_PARAGRAPH_BREAK = "\n\n"
+
+
+class _Token(NamedTuple):
+    form: str
+    space: bool  # whether white space follows
+    words: tuple[str, ...]  # what a multiword token stands for, else empty
+
+
+class _Line(NamedTuple):
+    tokens: list[_Token]
+    starts_paragraph: bool
+
+
+class RunningText(NamedTuple):
+    """A text and its tokens, one entry each: places, what follows, sentence ends, words."""
+
+    text: str
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    breaks: NDArray[np.int64]
+    finals: NDArray[np.bool_]
+    words: list[tuple[str, ...]]
+
+
+def raw_text(sentences: Iterable[Sentence]) -> str:
+    """The text of a treebank as a reader would meet it, paragraphs parted by blank lines."""
+    return running_text(sentences).text
+
+
+def running_text(sentences: Iterable[Sentence]) -> RunningText:
+    """The text of a treebank and where its tokens lie in it; O(characters)."""
+    lines = [_Line(list(_tokens(s)), _starts_paragraph(s)) for s in sentences]
+    if not any(not token.space for line in lines for token in line.tokens[:-1]):
+        lines = [_respaced(line) for line in _guess_spaces(lines)]
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    breaks: list[int] = []
+    finals: list[bool] = []
+    words: list[tuple[str, ...]] = []
+    place = 0
+    for number, line in enumerate(lines):
+        for k, token in enumerate(line.tokens):
+            last = k == len(line.tokens) - 1
+            paragraph = last and number + 1 < len(lines) and lines[number + 1].starts_paragraph
+            gap = _PARAGRAPH_BREAK if paragraph else " " if token.space else ""
+            pieces += (token.form, gap)
+            starts.append(place)
+            ends.append(place + len(token.form))
+            place = ends[-1] + len(gap)
+            breaks.append(PARAGRAPH if paragraph else SPACED if gap else NOTHING)
+            finals.append(last)
+            words.append(token.words)
+    return RunningText(
+        "".join(pieces),
+        np.array(starts, np.int64),
+        np.array(ends, np.int64),
+        np.array(breaks, np.int64),
+        np.array(finals, np.bool_),
+        words,
+    )
+
+
+def _starts_paragraph(sentence: Sentence) -> bool:
+    return any(
+        line[1:].split("=")[0].split()[:1] in (["newpar"], ["newdoc"]) for line in sentence.comments
+    )
+
+
+def _tokens(sentence: Sentence) -> Iterator[_Token]:
+    """The tokens of a sentence, with spaces as in `# text` where it fits, else by SpaceAfter."""
+    forms, misc = sentence.forms, sentence.misc
+    ranges = {token.first: token for token in sentence.multiword_tokens}
+    text = sentence.comment("text") or ""
+    place, covered = 0, 0
+    for number, form in enumerate(forms, 1):
+        if number <= covered:
+            continue
+        words: tuple[str, ...] = ()
+        other = misc[number - 1]
+        if token := ranges.get(number):
+            form, other, covered = token.form, token.misc, token.last
+            words = forms[number - 1 : covered]
+        space = "SpaceAfter=No" not in other.split("|")
+        if text.startswith(form, place):
+            place += len(form)
+            rest = text[place:]
+            if rest:
+                space = rest[0].isspace()
+                place += len(rest) - len(rest.lstrip())
+        else:
+            text = ""
+        yield _Token(form, space, words)
+
+
+def _guess_spaces(lines: list[_Line]) -> list[_Line]:
+    """The lines without any spaces, if most of their letters are of a script without spaces."""
+    kinds = characters("".join(token.form for line in lines for token in line.tokens)).kinds
+    spaceless = np.count_nonzero((kinds >= HAN) & (kinds <= KATAKANA))
+    if 2 * spaceless <= np.count_nonzero((kinds >= UPPER) & (kinds <= KATAKANA)):
+        return lines
+    return [
+        line._replace(tokens=[token._replace(space=False) for token in line.tokens])
+        for line in lines
+    ]
+
+
+def _respaced(line: _Line) -> _Line:
+    """A line with the spaces that print would have around brackets, quotes and marks."""
+    tokens = list(line.tokens)
+    quoted = False
+    for k, token in enumerate(tokens):
+        kind = characters(token.form).kinds[0]
+        joins_left = token.form[0] in _ATTACHED or kind == CLOSE
+        joins_right = kind == OPEN and len(token.form) == 1
+        if token.form == '"':
+            joins_left, joins_right = quoted, not quoted
+            quoted = not quoted
+        if joins_left and k:
+            tokens[k - 1] = tokens[k - 1]._replace(space=False)
+        if joins_right:
+            tokens[k] = token._replace(space=False)
+    return line._replace(tokens=tokens)

@@ -1,0 +1,222 @@
+"""The model as a whole: what it learns, keeps and restores."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from support.files import ROOT
+from support.small_treebank import WORKED, toy_treebank
+
+from crossarc import ModelError, ProjectiveTrees, Sentence, SpanningTrees
+from crossarc.learning import WeightTable, log_linear
+from crossarc.models.encode import Encoded
+from crossarc.models.labels import log_softmax
+from crossarc.models.linear import LinearModel
+from crossarc.models.scorers import Arcs
+from crossarc.models.training import Options, attachment, train_linear
+
+SMALL = {"cutoff": 1, "arc_bits": 14, "label_bits": 14}
+
+
+def trained(**options: object) -> LinearModel:
+    sentences = toy_treebank(30, seed=3)
+    model = LinearModel.build(sentences, **SMALL)  # type: ignore[arg-type]
+    return train_linear(
+        sentences,
+        options=Options(**{"passes": 3, "batch": 4, "l1": 0.01, **options}),  # type: ignore[arg-type]
+        model=model,
+    )
+
+
+def gather_only(table: WeightTable, update) -> np.ndarray:  # type: ignore[no-untyped-def]
+    """The gradient that an update gathers, without the step."""
+
+    class NoStep:
+        def __init__(self) -> None:
+            self.table = table
+
+        def step(self, group: int) -> None:
+            listed = table.touched(group).tolist()
+            assert len(set(listed)) == len(listed)
+
+        def advance(self) -> None:
+            pass
+
+    update(NoStep())
+    return table.gradient.astype(np.float64)
+
+
+def check_gradient(weights: np.ndarray, gradient: np.ndarray, loss, chance) -> None:  # type: ignore[no-untyped-def]
+    """Central differences in some weights that count and some that do not."""
+    used = chance.choice(np.flatnonzero(gradient), 40, replace=False)
+    unused = np.flatnonzero(gradient == 0)[:5]
+    for slot in [*used, *unused]:
+        kept = weights[slot]
+        ends = []
+        for step in (1 / 64, -1 / 64):
+            weights[slot] = kept + np.float32(step)
+            ends.append(loss())
+        weights[slot] = kept
+        assert_allclose(gradient[slot], (ends[0] - ends[1]) * 32, atol=2e-3)
+
+
+@pytest.mark.parametrize("trees", [SpanningTrees, ProjectiveTrees])
+def test_gradient_in_the_weights_of_arcs(trees) -> None:  # type: ignore[no-untyped-def]
+    sentences = [WORKED, *toy_treebank(3, seed=1)]
+    model = LinearModel.build(sentences, cutoff=1, arc_bits=9, label_bits=6)
+    encoded = model.encode(sentences, gold=True)
+    gold = [encoded.gold_heads(s) for s in range(len(encoded))]
+    chance = np.random.default_rng(0)
+    weights = model.arcs.weights
+    weights[:] = 0.1 * chance.normal(size=len(weights))
+
+    def loss() -> float:
+        return log_linear(trees, model.arc_scores(encoded), gold)[0]
+
+    slopes = log_linear(trees, model.arc_scores(encoded), gold)[1]
+    flat = np.concatenate([slope.ravel() for slope in slopes])
+    table = WeightTable(weights)
+    gradient = gather_only(table, lambda rule: model.arcs.update(encoded, flat, rule))
+    check_gradient(weights, gradient, loss, chance)
+
+
+def test_gradient_in_the_weights_of_labels() -> None:
+    sentences = [WORKED, *toy_treebank(3, seed=1)]
+    model = LinearModel.build(sentences, cutoff=1, arc_bits=6, label_bits=9)
+    encoded = model.encode(sentences, gold=True)
+    heads, labels = encoded.gold_arcs()
+    arcs = Arcs.of_trees(encoded, heads)
+    chance = np.random.default_rng(0)
+    weights = model.label_scorer.weights
+    weights[:] = 0.1 * chance.normal(size=len(weights))
+
+    def loss() -> float:
+        return log_softmax(model.label_scorer.scores(arcs), labels)
+
+    slopes = model.label_scorer.scores(arcs)
+    log_softmax(slopes, labels)
+    slopes = np.exp(slopes)
+    slopes[np.arange(len(labels)), labels] -= 1.0
+    table = WeightTable(weights)
+    gradient = gather_only(table, lambda rule: model.label_scorer.update(arcs, slopes, rule))
+    check_gradient(weights, gradient, loss, chance)
+
+
+@pytest.mark.parametrize("learner", ["loglinear", "perceptron"])
+@pytest.mark.parametrize("projective", [False, True])
+def test_an_unambiguous_language_is_learnt(learner: str, projective: bool) -> None:
+    how = Options(projective=projective)
+    model = trained(learner=learner, projective=projective)
+    unseen = model.encode(toy_treebank(30, seed=4), gold=True)
+    assert attachment(model, unseen, how) == {"las": 100.0, "uas": 100.0}
+
+
+def test_half_of_the_heads_are_enough() -> None:
+    chance = np.random.default_rng(0)
+    sentences = toy_treebank(60, seed=5)
+    for sentence in sentences:
+        hidden = chance.random(len(sentence)) < 0.5
+        sentence.heads = np.where(hidden, -1, sentence.heads)
+    model = LinearModel.build(sentences, **SMALL)  # type: ignore[arg-type]
+    train_linear(sentences, options=Options(passes=4, batch=4, l1=0.01), model=model)
+    unseen = model.encode(toy_treebank(30, seed=6), gold=True)
+    assert attachment(model, unseen, Options())["las"] > 97.0
+
+
+def scores_of(model: LinearModel, encoded: Encoded, threads: int) -> bytes:
+    arcs = model.arc_scores(encoded, threads)
+    labelled = model.labelled_scores(encoded, threads)
+    return b"".join(a.tobytes() for a in [*arcs, *labelled])
+
+
+def test_threads_change_nothing() -> None:
+    models = [trained(threads=threads) for threads in (1, 3)]
+    encoded = models[0].encode(toy_treebank(9, seed=8))
+    one, three = (scores_of(m, encoded, t) for m, t in zip(models, (1, 3), strict=True))
+    assert one == three
+
+
+PROGRAM = """
+import sys; sys.path[:0] = ["tests"]
+import hashlib
+from support.small_treebank import toy_treebank
+from crossarc.models.linear import LinearModel
+from crossarc.models.training import Options, train_linear
+sentences = toy_treebank(8, seed=2)
+model = LinearModel.build(sentences, cutoff=1, arc_bits=12, label_bits=12)
+train_linear(sentences, options=Options(passes=1, batch=4), model=model)
+print(hashlib.sha256(b"".join(t.tobytes() for t in model.tensors().values())).hexdigest())
+"""
+
+
+def test_processes_with_other_string_hashes_agree() -> None:
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT / "src"), "PATH": ""},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
+def test_restored_model_gives_the_same_scores() -> None:
+    model = trained()
+    model.arc_temperature, model.label_temperature = 1.5, 0.8
+    metadata = json.loads(json.dumps(model.metadata()))
+    twin = LinearModel.restore(model.tensors(), metadata)
+    assert twin.labels == model.labels
+    encoded = model.encode(toy_treebank(5, seed=9))
+    assert scores_of(twin, encoded, 1) == scores_of(model, encoded, 1)
+
+
+def test_damaged_models_are_refused() -> None:
+    model = trained()
+    tensors, metadata = model.tensors(), model.metadata()
+    with pytest.raises(ModelError, match="format 7"):
+        LinearModel.restore(tensors, metadata | {"format": 7})
+    for name in [name for name in tensors if not name.endswith("scale")]:
+        with pytest.raises(ModelError, match="damaged"):
+            LinearModel.restore(tensors | {name: tensors[name][:-9]}, metadata)
+
+
+@pytest.mark.parametrize("n", [1, 500])
+def test_short_and_long_sentences(n: int) -> None:
+    model = trained()
+    sentence = Sentence.build([f"w{k % 7}" for k in range(n)])
+    encoded = model.encode([sentence, WORKED])
+    scores = model.arc_scores(encoded)
+    assert scores[0].shape == (n + 1, n + 1)
+    assert np.isfinite(scores[0]).all()
+    (_, alone) = scores
+    assert (alone == model.arc_scores(model.encode([WORKED]))[0]).all()
+    (tree, _) = SpanningTrees(scores).argmax()
+    assert len(tree) == n
+    assert model.label_log_probs(encoded, [tree.heads, WORKED.heads])[0].shape == (
+        n,
+        len(model.labels),
+    )
+
+
+def test_nothing_to_learn_from() -> None:
+    with pytest.raises(ModelError, match="no sentence has a head"):
+        train_linear([Sentence.build(["a", "b"])])
+    with pytest.raises(ModelError, match="no sentence has a head"):
+        train_linear([])
+
+
+def test_no_sentences() -> None:
+    model = trained()
+    encoded = model.encode([])
+    assert model.arc_scores(encoded) == []
+    assert model.label_log_probs(encoded, []) == []
+    assert model.labelled_scores(encoded) == []

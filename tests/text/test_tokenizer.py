@@ -1,0 +1,224 @@
+"""A tokeniser follows the treebank it learned from; what to expect is plain from that treebank."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import pytest
+from support.text import treebank
+
+import crossarc as ca
+from crossarc.text import Tokenizer, raw_text, read_text, rebuild_text
+from crossarc.treebank import sample
+
+NAMES = "Smith Jones Brown Miller Baker Cook Hill Wood".split()
+VERBS = "came slept left waited sang cooked read wrote".split()
+ENGLISH = treebank(
+    [f"Dr. {name} {verb}|." for name in NAMES for verb in VERBS]
+    + [
+        f"{name} {verb}|, and Mr. {NAMES[k]} {verb}|!"
+        for k, verb in enumerate(VERBS)
+        for name in NAMES
+    ]
+    + [f"She [doesn't:does n't] know that {name} {verb}|." for name in NAMES for verb in VERBS]
+    + [f"Is [{name}'s:{name} 's] letter (|here|)|?" for name in NAMES]
+    + [f"It costs {k}.50 in the U.S. today|." for k in range(20, 60)]
+    + [f"Write to {name.lower()}@example.org|, or see www.{name.lower()}.org|." for name in NAMES]
+)
+
+
+@pytest.fixture(scope="module")
+def english() -> Tokenizer:
+    return Tokenizer.learn(ENGLISH)
+
+
+def forms(tokenizer: Tokenizer, text: str) -> list[list[str]]:
+    return [list(sentence.forms) for sentence in tokenizer.tokenize(text)]
+
+
+def test_abbreviations_stay_whole_and_end_no_sentence(english):
+    """Hall is not in the treebank, Dr. and Mr. are."""
+    assert forms(english, "Dr. Hall came. Mr. Hall left!") == [
+        ["Dr.", "Hall", "came", "."],
+        ["Mr.", "Hall", "left", "!"],
+    ]
+
+
+def test_addresses_and_numbers_stay_whole(english):
+    assert forms(english, "It costs 47.50, or see www.hall.org. Write to hall@example.org.") == [
+        ["It", "costs", "47.50", ",", "or", "see", "www.hall.org", "."],
+        ["Write", "to", "hall@example.org", "."],
+    ]
+
+
+def test_multiword_tokens_are_ranges(english):
+    """`doesn't` is known; `Hall's` follows the suffix rule of eight names."""
+    (first, second) = english.tokenize("She doesn't know. Is Hall's letter here?")
+    assert first.forms == ("She", "does", "n't", "know", ".")
+    assert [tuple(token) for token in first.multiword_tokens] == [(2, 3, "doesn't", "_")]
+    assert second.forms == ("Is", "Hall", "'s", "letter", "here", "?")
+    assert first.text == "She doesn't know."
+
+
+def test_split_words_keep_their_case(english):
+    (sentence,) = english.tokenize("She DOESN'T know.")
+    assert sentence.forms == ("She", "DOES", "N'T", "know", ".")
+
+
+def test_words_that_are_no_parts_of_their_token():
+    """French `du` is `de le`, whatever its case."""
+    lines = [f"Le {a} [du:de le] {b} dort|." for a in NAMES for b in VERBS]
+    lines += [f"[Au:À le] {a} dort {b}|." for a in NAMES for b in VERBS]
+    french = Tokenizer.learn(treebank(lines))
+    assert forms(french, "Le chat du voisin dort. Du lait. AU PORT. au port.") == [
+        ["Le", "chat", "de", "le", "voisin", "dort", "."],
+        ["De", "le", "lait", "."],
+        ["À", "LE", "PORT", "."],
+        ["à", "le", "port", "."],
+    ]
+
+
+def test_a_form_that_is_sometimes_split_is_decided_by_its_neighbours():
+    """`des` is `de les` after a noun and whole after a verb, in this bank."""
+    lines = [f"Le prix [des:de les] {name} monte|." for name in NAMES * 3]
+    lines += [f"Il mange des {name} ici|." for name in NAMES * 3]
+    french = Tokenizer.learn(treebank(lines))
+    assert forms(french, "Le prix des pommes monte. Il mange des pommes ici.") == [
+        ["Le", "prix", "de", "les", "pommes", "monte", "."],
+        ["Il", "mange", "des", "pommes", "ici", "."],
+    ]
+
+
+def test_blank_lines_always_end_a_sentence(english):
+    sentences = list(english.tokenize("Dr. \n\nSmith and\nJones\r\n\r\ncame"))
+    assert [list(s.forms) for s in sentences] == [["Dr."], ["Smith", "and", "Jones"], ["came"]]
+    assert [s.comments[0] for s in sentences] == ["# newpar"] * 3
+    assert sentences[1].comment("text") == "Smith and Jones"
+    assert sentences[1].misc == ("_", "SpacesAfter=\\n", "SpacesAfter=\\r\\n\\r\\n")
+
+
+def test_comments_and_columns(english):
+    (sentence, other) = english.tokenize("  Dr. Hall came.  She slept.")
+    assert sentence.to_conllu() == (
+        "# newpar\n# sent_id = 1\n# text = Dr. Hall came.\n"
+        "1\tDr.\t_\t_\t_\t_\t_\t_\t_\tSpacesBefore=\\s\\s\n"
+        "2\tHall\t_\t_\t_\t_\t_\t_\t_\t_\n"
+        "3\tcame\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+        "4\t.\t_\t_\t_\t_\t_\t_\t_\tSpacesAfter=\\s\\s\n\n"
+    )
+    assert other.comments == ("# sent_id = 2", "# text = She slept.")
+    assert ca.Sentence.build(other.forms, misc=other.misc, comments=other.comments).to_conllu() == (
+        other.to_conllu()
+    )
+
+
+def test_a_script_without_spaces_is_segmented():
+    """Twelve nouns in `XはYです。`, in a bank that says nothing of spaces."""
+    nouns = "学生 先生 医者 本 車 家 犬 猫 山 川 海 空".split()
+    bank = [ca.Sentence.build([a, "は", b, "です", "。"]) for a in nouns for b in nouns if a != b]
+    japanese = Tokenizer.learn(bank)
+    assert raw_text(bank[:2]) == "学生は先生です。学生は医者です。"
+    assert forms(japanese, "犬は学生です。先生は猫です。") == [
+        ["犬", "は", "学生", "です", "。"],
+        ["先生", "は", "猫", "です", "。"],
+    ]
+
+
+def test_a_bank_without_spacing_gets_the_spaces_of_print():
+    bank = [ca.Sentence.build(["He", "said", '"', "no", '"', "(", "twice", ")", ",", "Al", "."])]
+    assert raw_text(bank) == 'He said "no" (twice), Al. '
+    learned = Tokenizer.learn(bank * 20)
+    assert forms(learned, 'She said "yes" (once), Bo.') == [
+        ["She", "said", '"', "yes", '"', "(", "once", ")", ",", "Bo", "."]
+    ]
+
+
+def test_tokens_with_a_space_inside():
+    lines = [f"Il paie {k}@000 euros le {k} mai|." for k in range(1, 31)]
+    bank = [
+        ca.Sentence.build([form.replace("@", " ") for form in s.forms], misc=s.misc)
+        for s in treebank(lines)
+    ]
+    french = Tokenizer.learn(bank)
+    assert forms(french, "Il paie 17 000 euros le 17 mai.") == [
+        ["Il", "paie", "17 000", "euros", "le", "17", "mai", "."]
+    ]
+
+
+def test_single_sentences_also_teach_where_sentences_end():
+    bank = treebank([f"{a} {b}|." for a in NAMES for b in VERBS], paragraphs=True)
+    assert forms(Tokenizer.learn(bank), "Hall came. Stone left.") == [
+        ["Hall", "came", "."],
+        ["Stone", "left", "."],
+    ]
+
+
+def test_running_text_of_a_treebank():
+    bank = sample("en")
+    assert raw_text(bank[:2]) == (
+        "A letter finally arrived that nobody could read. Who did you give the book to? "
+    )
+
+
+def test_the_sample_bank_is_learned():
+    """Tokenised as it was annotated, but for a few tokens: the text itself was learned from."""
+    bank = sample()
+    text = raw_text(bank)
+    found = [form for s in Tokenizer.learn(bank).tokenize(text) for form in s.forms]
+    expected = [form for s in bank for form in s.forms]
+    assert len(set(expected) - set(found)) <= len(set(expected)) // 100
+
+
+def test_restoring_gives_the_same_output(english):
+    metadata = json.loads(json.dumps(english.metadata()))
+    twin = Tokenizer.restore({k: v.copy() for k, v in english.tensors().items()}, metadata)
+    text = raw_text(ENGLISH)
+    assert [s.to_conllu() for s in twin.tokenize(text)] == [
+        s.to_conllu() for s in english.tokenize(text)
+    ]
+
+
+def test_learning_twice_gives_the_same_tokeniser():
+    one, two = (Tokenizer.learn(ENGLISH, seed=3) for _ in range(2))
+    assert one.metadata() == two.metadata()
+    for name, values in one.tensors().items():
+        assert (values == two.tensors()[name]).all()
+
+
+def test_models_are_small(english):
+    assert sum(array.nbytes for array in english.tensors().values()) < 300_000
+
+
+def test_restoring_something_else_is_refused(english):
+    with pytest.raises(ca.ModelError, match=r"no tokeniser that can be read .* train it again"):
+        Tokenizer.restore({}, english.metadata())
+    with pytest.raises(ca.ModelError, match="train it again"):
+        Tokenizer.restore(english.tensors(), {})
+
+
+def test_no_sentences_to_learn_from():
+    with pytest.raises(ca.TreebankError, match="no sentences to learn from"):
+        Tokenizer.learn([])
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xef\xbb\xbfDr. Hall came.\r\n", gzip.compress(b"Dr. Hall came.\r\n")]
+)
+def test_reading_files(english, tmp_path, data):
+    """A byte-order mark is no text; compression is recognised by content."""
+    path = tmp_path / "text"
+    path.write_bytes(data)
+    (sentence,) = english.tokenize(read_text(path))
+    assert sentence.forms == ("Dr.", "Hall", "came", ".")
+    assert rebuild_text([sentence]) == "Dr. Hall came.\r\n"
+
+
+def test_reading_bytes_that_are_not_utf8(tmp_path):
+    path = tmp_path / "latin1.txt"
+    path.write_bytes(b"one\ntwo\nth\xe9 three")
+    with pytest.raises(ca.TreebankError, match=r"latin1.txt:3: byte 0xe9 is not UTF-8: convert"):
+        list(read_text(path))
+    with pytest.raises(ca.TreebankError, match=r":1: byte 0xc3 is not UTF-8"):
+        list(read_text(io.BytesIO(b"cut \xc3")))
