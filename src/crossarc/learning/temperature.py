@@ -15,7 +15,7 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 def fit_temperature(
-    loss: Callable[[float], float], *, lowest: float = 0.1, highest: float = 20.0
+    loss: Callable[[float], float], *, lowest: float = 0.1, highest: float = 1000.0
 ) -> float:
     """The temperature at which `loss` is least, to 1%, by golden sections of its logarithm.
 
