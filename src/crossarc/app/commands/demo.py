@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["demo", "write_page"]
 
 _SHOWN = ("nl-001", "de-006", "la-003")
+_TEXT = "A parser that shows its doubts is worth more than one that hides them. Which do you trust?"
 _PAGE = "crossarc-demo.html"
 
 
@@ -26,12 +27,18 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Measure and draw the sample bank that comes with crossarc."""
+    """Parse a text, and measure, draw and parse the sample bank that comes with crossarc."""
     from crossarc.analysis import Profile, profile
     from crossarc.app.commands.stats import profile_table
     from crossarc.draw import text
+    from crossarc.parser import load
     from crossarc.treebank import sample
 
+    parser = load("en")
+    print("Two sentences, parsed by the English model:\n")
+    parsed = list(parser.parse(_TEXT, probabilities=True))
+    for sentence in parsed:
+        print(text(sentence), end="\n\n")
     sentences = sample()
     languages = dict.fromkeys(sentence.comment("lang") or "" for sentence in sentences)
     profiles = [(language, profile(sample(language))) for language in languages]
@@ -43,9 +50,13 @@ def demo(
         if sentence.sent_id in _SHOWN:
             print(text(sentence), end="\n\n")
             print(f"  {sentence.comment('note')}\n")
-    page = write_page(sentences, "The sample bank of crossarc", output)
-    print(f"All {len(sentences)} trees, to look at in a browser: {page.resolve().as_uri()}\n")
-    print("Next: crossarc stats YOUR.conllu ; crossarc draw YOUR.conllu ; crossarc --help")
+    parsed += parser.parse(sample("en"), probabilities=True)
+    page = write_page(parsed, "Parsed by crossarc", output)
+    print(
+        f"{len(parsed)} parsed sentences with the probability of each arc, to look at in a browser: "
+        f"{page.resolve().as_uri()}\n"
+    )
+    print('Next: echo "Your text." | crossarc parse --text ; crossarc train YOUR.conllu -o MODEL')
 
 
 def write_page(sentences: Iterable[Sentence], title: str, output: Path | None) -> Path:
