@@ -120,12 +120,13 @@ class SiblingFactor:
                 f"{name}{self.name} must be real numbers {(width,) * 3}, [h, s, m]: got "
                 f"{array.dtype} {array.shape}"
             )
-        scores = np.zeros(array.shape)
-        given = np.ascontiguousarray(array, np.float64)
-        bad = pack_siblings(given, self._batch.square(index), self._single, scores)
-        if bad >= 0:
-            where = [int(i) for i in np.unravel_index(bad, scores.shape)]
-            self._refuse(index, where, float(given.reshape(-1)[bad]))
+        scores = np.array(array, np.float64, order="C")
+        if not np.isfinite(scores).all():
+            given, scores = scores, np.zeros(array.shape)
+            bad = pack_siblings(given, self._batch.square(index), self._single, scores)
+            if bad >= 0:
+                where = [int(i) for i in np.unravel_index(bad, scores.shape)]
+                self._refuse(index, where, float(given.reshape(-1)[bad]))
         self._keep(scores.reshape(-1), None)
 
     def _take_parts(self, index: int, given: Parts) -> None:
@@ -165,7 +166,7 @@ class SiblingFactor:
         self.places.append(places)
 
     def dense(self, index: int) -> Floats:
-        """The scores of a sentence as (n + 1, n + 1, n + 1), 0 where no tree has a part."""
+        """The scores of a sentence as (n + 1, n + 1, n + 1), finite where no tree has a part."""
         width = int(self._batch.sizes[index]) + 1
         places = self.places[index]
         if places is None:
@@ -184,11 +185,14 @@ class SiblingFactor:
         places_used = np.unravel_index(places[used], (width,) * 3)
         return Parts(np.stack(places_used, axis=1), self.scores[index][used])
 
-    def of_tree(self, index: int, heads: NDArray[np.int64]) -> list[float]:
-        """The scores of the parts of a tree."""
+    def of_tree(
+        self, index: int, heads: NDArray[np.int64], siblings: NDArray[np.int64] | None = None
+    ) -> list[float]:
+        """The scores of the parts of a tree, whose siblings may be known."""
         width = int(self._batch.sizes[index]) + 1
-        parts = np.array(sibling_parts(heads.tolist()))
-        wanted = np.ravel_multi_index(tuple(parts.T), (width,) * 3)
+        if siblings is None:
+            siblings = np.array([s for _, s, _ in sibling_parts(heads.tolist())])
+        wanted = (heads * width + siblings) * width + np.arange(1, width)
         scores, places = self.scores[index], self.places[index]
         if places is None:
             return [float(score) for score in scores[wanted]]

@@ -22,6 +22,7 @@ from crossarc import ProjectiveTrees
 from crossarc.inference.batch import Batch
 from crossarc.inference.projective import eisner_sums, sibling_sums
 from crossarc.inference.projective.eisner_wide import infer_wide
+from crossarc.inference.projective.sibling_charts import sibling_room
 from crossarc.inference.projective.sibling_wide import infer_sibling_wide
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 
@@ -109,7 +110,8 @@ def second_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tupl
     arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor, zero, single, wanted)
     if plain:
         none = np.empty(0, np.int64)
-        sibling_sums._infer_plain(*arrays, none, none, out, parts, totals, 0, 1)
+        space = np.empty(sibling_room(width - 1))
+        sibling_sums._infer_plain(*arrays, none, none, out, parts, totals, space, 0, 1)
     else:
         infer_sibling_wide(*arrays, out, parts, totals)
     return float(totals.sum()), np.concatenate([out, parts])

@@ -22,7 +22,7 @@ from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
 from crossarc.inference.factors import Given, SiblingFactor
 from crossarc.inference.forest import Forest
 from crossarc.inference.projective.charts import first_order_forest, read_tree, sibling_forest
-from crossarc.inference.projective.kernel_answers import KernelAnswers, best_heads
+from crossarc.inference.projective.kernel_answers import KernelAnswers, best_tree
 from crossarc.inference.sums import exact_sum
 from crossarc.trees import Tree
 
@@ -244,10 +244,10 @@ class ProjectiveTrees(TreeDistribution):
     # Best trees.
 
     def _best(self, index: int) -> Tree | None:
-        heads, score = self._kernels.heads(index)
+        heads, siblings, score = self._kernels.best(index)
         if math.isfinite(score) and not self._batch.labelled and self._sibling is None:
             return proven_tree(Tree._trusted(heads, None), score)
-        return self._finished(index, heads, self._batch.scores(index))
+        return self._finished(index, heads, siblings, self._batch.scores(index))
 
     def _proven(self, index: int, forest: Forest, parts: Shorts) -> Tree:
         """The tree of a derivation that is the best of those left."""
@@ -258,12 +258,15 @@ class ProjectiveTrees(TreeDistribution):
         from crossarc.inference.spanning.argmax import best_labels
 
         arcs = best_labels(scores)[0] if scores.ndim == 3 else scores
-        factor = None
-        if self._sibling is not None and factor_weight != 0.0:
-            factor = self._sibling.dense(index).reshape(-1) * factor_weight
-        return self._finished(index, best_heads(arcs, self._is_single, factor), scores)
+        if self._sibling is None or factor_weight == 0.0:
+            return self._finished(index, best_tree(arcs, self._is_single)[0], None, scores)
+        factor = self._sibling.dense(index).reshape(-1) * factor_weight
+        heads, siblings = best_tree(arcs, self._is_single, factor)
+        return self._finished(index, heads, siblings, scores)
 
-    def _finished(self, index: int, heads: Ints, scores: Floats) -> Tree | None:
+    def _finished(
+        self, index: int, heads: Ints, siblings: Ints | None, scores: Floats
+    ) -> Tree | None:
         """The tree with the labels that are best under `scores`, and its model score."""
         from crossarc.inference.spanning.argmax import best_labels
 
@@ -276,7 +279,9 @@ class ProjectiveTrees(TreeDistribution):
         heads.flags.writeable = False
         tree = Tree._trusted(heads, labels)
         arcs = self._arcs_of(index, tree, self._batch.scores(index)).tolist()
-        return proven_tree(tree, exact_sum(arcs + self._factor_scores(index, tree)))
+        if self._sibling is not None:
+            arcs += self._sibling.of_tree(index, heads, siblings)
+        return proven_tree(tree, exact_sum(arcs))
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
         from crossarc.inference.forest.kbest import ranked, ranked_within

@@ -17,7 +17,7 @@ from crossarc.inference.packing import spread_labels
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.parallel import over_ranges
 
-__all__ = ["KernelAnswers", "best_heads"]
+__all__ = ["KernelAnswers", "best_tree"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +40,7 @@ class KernelAnswers:
         self._batch, self._sibling, self._single = batch, sibling, single
         self._threads = threads
         self._totals: Floats | None = None
-        self._heads: tuple[list[Ints], list[float]] | None = None
+        self._trees: tuple[list[Ints], list[Ints], list[float]] | None = None
         self._arcs: dict[bool, Floats] = {}
         self._parts: dict[bool, list[Floats]] = {}
 
@@ -84,14 +84,16 @@ class KernelAnswers:
         none = -np.inf if logs else 0.0
         return np.where(places >= 0, table.reshape(-1)[places], none)
 
-    def heads(self, index: int) -> tuple[Ints, float]:
-        """Of the best tree, all -1 when there is none; and the sum of its arcs' scores.
+    def best(self, index: int) -> tuple[Ints, Ints, float]:
+        """The best tree: heads, all -1 when there is none, siblings, the sum of its arcs' scores.
 
-        The sum is right where it is finite and arcs have no labels.
+        The sum is right where it is finite and arcs have no labels. Siblings are those of the
+        factor's parts; without a factor they mean nothing.
         """
-        if self._heads is None:
-            self._heads = self._best()
-        return self._heads[0][index], self._heads[1][index]
+        if self._trees is None:
+            self._trees = self._best()
+        heads, siblings, scores = self._trees
+        return heads[index], siblings[index], scores[index]
 
     def _sum(self, wanted: int, out: Floats, parts: list[Floats] | None) -> None:
         batch = self._batch
@@ -106,6 +108,7 @@ class KernelAnswers:
         def second_order(begin: int, end: int) -> None:
             from crossarc.inference.projective.sibling_sums import infer_sibling
 
+            space = _space(batch.sizes[begin:end])
             for index in range(begin, end):
                 arcs, masses, size, factor = self._alone(index)
                 at = int(batch.offsets[index])
@@ -126,6 +129,7 @@ class KernelAnswers:
                     found,
                     0,
                     1,
+                    space,
                 )
                 totals[:, index] = found[:, 0]
 
@@ -147,13 +151,14 @@ class KernelAnswers:
             self._sibling.dense(index).reshape(-1),
         )
 
-    def _best(self) -> tuple[list[Ints], list[float]]:
+    def _best(self) -> tuple[list[Ints], list[Ints], list[float]]:
         from crossarc.inference.spanning.argmax import score_trees
 
         batch = self._batch
         starts = np.cumsum(batch.sizes)
         heads = np.empty(int(starts[-1]) if len(batch) else 0, np.int64)
-        found = np.split(heads, starts[:-1])
+        siblings = np.empty_like(heads)
+        found = np.split(heads, starts[:-1]), np.split(siblings, starts[:-1])
 
         def first_order(begin: int, end: int) -> None:
             from crossarc.inference.projective.eisner_best import best_heads_batch
@@ -163,28 +168,40 @@ class KernelAnswers:
             )
 
         def second_order(begin: int, end: int) -> None:
+            space = _space(batch.sizes[begin:end])
             for index in range(begin, end):
                 arcs, _, _, factor = self._alone(index)
-                found[index][:] = best_heads(arcs, self._single, factor)
+                found[0][index][:], found[1][index][:] = best_tree(
+                    arcs, self._single, factor, space
+                )
 
         work = first_order if self._sibling is None else second_order
         over_ranges(work, (batch.sizes**3 + 1000).tolist(), self._threads)
         scores = np.empty(len(batch))
         score_trees(batch.arcs, batch.sizes, batch.offsets, heads, scores, 0, len(batch))
         heads.flags.writeable = False
-        return np.split(heads, starts[:-1]), scores.tolist()
+        return np.split(heads, starts[:-1]), found[1], scores.tolist()
 
 
-def best_heads(scores: Floats, single: bool, factor: Floats | None = None) -> Ints:
-    """Heads of the best tree of one sentence; all -1 when there is none.
+def _space(sizes: Ints) -> Floats:
+    """What the kernels of the sibling model work in."""
+    from crossarc.inference.projective.sibling_charts import sibling_room
+
+    return np.empty(sibling_room(int(sizes.max(initial=0))))
+
+
+def best_tree(
+    scores: Floats, single: bool, factor: Floats | None = None, space: Floats | None = None
+) -> tuple[Ints, Ints]:
+    """Heads and siblings of the best tree of one sentence; all -1 when there is none.
 
     Args:
         scores: (n + 1)^2 or flat; -inf on the diagonal and in column 0.
-        factor: `sibling[h, s, m]`, flat.
+        factor: `sibling[h, s, m]`, flat; without it the siblings mean nothing.
     """
     flat: Any = np.ascontiguousarray(scores).reshape(-1)
     words = round(len(flat) ** 0.5) - 1
-    heads = np.empty(words, np.int64)
+    heads, nearest = np.empty((2, words), np.int64)
     size = _START + words
     if factor is None:
         from crossarc.inference.projective.eisner_best import best_heads_batch
@@ -193,6 +210,6 @@ def best_heads(scores: Floats, single: bool, factor: Floats | None = None) -> In
     else:
         from crossarc.inference.projective.sibling_best import best_sibling_batch
 
-        nearest = np.empty(words, np.int64)
-        best_sibling_batch(flat, size, _START, factor, _START, single, heads, nearest, 0, 1)
-    return heads
+        space = _space(size) if space is None else space
+        best_sibling_batch(flat, size, _START, factor, _START, single, heads, nearest, space, 0, 1)
+    return heads, nearest

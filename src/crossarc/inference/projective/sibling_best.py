@@ -160,6 +160,7 @@ def _follow(
         types.boolean,
         _INTS,
         _INTS,
+        types.float64[::1],
         _INT,
         _INT,
     )
@@ -173,6 +174,7 @@ def best_sibling_batch(
     single_root: bool,
     out_heads: Ints,
     out_siblings: Ints,
+    space: Floats,
     begin: int,
     end: int,
 ) -> None:
@@ -181,14 +183,15 @@ def best_sibling_batch(
     Sentence i has sizes[i] words; its scores stand row after row from flat_scores[offsets[i]],
     -inf on the diagonal and in column 0, its sibling factor from flat_siblings[cubes[i]]. Heads,
     and for each word the sibling of its part, go to `out_heads` and `out_siblings`, one sentence
-    after the other; all are -1 where there is no tree.
+    after the other; all are -1 where there is no tree. `space` has `sibling_room` numbers for
+    the longest sentence.
     """
     longest, place = longest_of(sizes, begin, end)
-    most = longest + 1
-    x, w = np.zeros(INSIDE_CHARTS * most * most), np.zeros(2 * cells(most))
-    stack = np.empty(12 * most + 12, np.int64)
+    stack = np.empty(12 * longest + 24, np.int64)
     for index in range(begin, end):
         nodes, at, cube = sizes[index] + 1, offsets[index], cubes[index]
+        charts = INSIDE_CHARTS * nodes * nodes
+        x, w = space[:charts], space[charts : charts + 2 * cells(nodes)]
         scores = flat_scores[at : at + nodes * nodes]
         _fill(w, scores, flat_siblings[cube : cube + nodes * nodes * nodes], nodes, single_root)
         heads = out_heads[place : place + nodes - 1]

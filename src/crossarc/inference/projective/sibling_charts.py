@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.inference.lanes import LANES
 from crossarc.kernels import subkernel
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "left_place",
     "part_place",
     "right_place",
+    "sibling_room",
 ]
 
 Floats = NDArray[np.float64]
@@ -46,6 +48,13 @@ INSIDE_CHARTS = 8
 def cells(nodes: int) -> int:
     """Weights in one direction: the sum of j - i over all i < j."""
     return (nodes - 1) * nodes * (nodes + 1) // 6
+
+
+def sibling_room(words: int) -> int:
+    """Numbers that the kernels of the sibling model work in."""
+    nodes = words + 1
+    weights = 2 * ((nodes - 1) * nodes * (nodes + 1) // 6)
+    return 2 * INSIDE_CHARTS * nodes * nodes + weights + 2 * nodes + 8 * LANES
 
 
 @subkernel()

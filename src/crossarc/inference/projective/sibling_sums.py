@@ -17,7 +17,12 @@ from crossarc.inference.extended import normalised, power_of_two
 from crossarc.inference.lanes import LANES
 from crossarc.inference.projective.panels import longest_of
 from crossarc.inference.projective.semirings import SUM
-from crossarc.inference.projective.sibling_charts import INSIDE_CHARTS, cells, part_place
+from crossarc.inference.projective.sibling_charts import (
+    INSIDE_CHARTS,
+    cells,
+    part_place,
+    sibling_room,
+)
 from crossarc.inference.projective.sibling_inside import sibling_inside
 from crossarc.inference.projective.sibling_outside import sibling_outside
 from crossarc.inference.projective.sibling_weights import (
@@ -140,6 +145,7 @@ def _infer_one(
 ) -> tuple[float, float]:
     """log Z as the sum of two floats; infinite where float64 is not certain to be enough."""
     potentials, rest = buffer[: nodes + LANES], buffer[nodes + LANES :]
+    potentials[0] = 0.0
     if not best_parts(scores, sibling, nodes, single, potentials):
         return np.nan, np.nan
     for m in range(1, nodes):
@@ -182,6 +188,7 @@ def _infer_one(
         _F1,
         _F1,
         _F2,
+        _F1,
         _INT,
         _INT,
     )
@@ -200,6 +207,7 @@ def _infer_plain(
     out: Floats,
     out_parts: Floats,
     totals: Floats,
+    space: Floats,
     begin: int,
     end: int,
 ) -> None:
@@ -209,17 +217,14 @@ def _infer_plain(
         tree_heads, tree_siblings: of the sentences' best trees, whose scores are taken as
             potentials; or empty, and the best scores into the words are.
     """
-    longest, place = longest_of(sizes, begin, end)
-    most = longest + 1
-    x = np.zeros(INSIDE_CHARTS * most * most)
-    o = np.zeros(INSIDE_CHARTS * most * most if wanted != TOTAL else 0)
-    w = np.zeros(2 * cells(most))
-    buffer = np.zeros(2 * most + 4 * LANES)
+    _, place = longest_of(sizes, begin, end)
     for index in range(begin, end):
         nodes, at, cube = sizes[index] + 1, offsets[index], cubes[index]
         whole = slice(at, at + nodes * nodes)
         all_parts = slice(cube, cube + nodes * nodes * nodes)
         words = slice(place, place + nodes - 1)
+        charts = INSIDE_CHARTS * nodes * nodes
+        weights = 2 * charts + 2 * cells(nodes)
         totals[0, index], totals[1, index] = _infer_one(
             scores[whole],
             masses[whole],
@@ -231,10 +236,10 @@ def _infer_plain(
             tree_siblings[words],
             out[whole],
             out_parts[all_parts],
-            x,
-            o,
-            w,
-            buffer,
+            space[:charts],
+            space[charts : 2 * charts],
+            space[2 * charts : weights],
+            space[weights:],
         )
         place += nodes - 1
 
@@ -253,6 +258,7 @@ def infer_sibling(
     totals: Floats,
     begin: int,
     end: int,
+    space: Floats | None = None,
 ) -> None:
     """Sentences begin..end-1 of a batch that lies flat in memory.
 
@@ -262,10 +268,13 @@ def infer_sibling(
         cubes: where those of each sentence begin.
         out: marginals of arcs or their logarithms; where there is no arc it is left alone.
         out_parts: the same for parts; or empty if they are not wanted.
+        space: `sibling_room` numbers for the longest sentence, to work in.
     """
+    if space is None:
+        space = np.empty(sibling_room(int(sizes[begin:end].max(initial=0))))
     none = np.empty(0, np.int64)
     batch = (scores, masses, sizes, offsets, siblings, cubes, single, wanted)
-    _infer_plain(*batch, none, none, out, out_parts, totals, begin, end)
+    _infer_plain(*batch, none, none, out, out_parts, totals, space, begin, end)
     left = begin + np.flatnonzero(np.isposinf(totals[0, begin:end]))
     for is_last in (False, True):
         if len(left) == 0:
@@ -280,9 +289,8 @@ def infer_sibling(
             from crossarc.inference.projective.sibling_best import best_sibling_batch
 
             heads, nearest = np.empty((2, int(sizes[left].sum())), np.int64)
-            best_sibling_batch(scores, *own, heads, nearest, 0, len(left))
-            _infer_plain(
-                scores, masses, *own, wanted, heads, nearest, out, out_parts, found, 0, len(left)
-            )
+            best_sibling_batch(scores, *own, heads, nearest, space, 0, len(left))
+            batch = (scores, masses, *own, wanted)
+            _infer_plain(*batch, heads, nearest, out, out_parts, found, space, 0, len(left))
         totals[:, left] = found
         left = left[np.isposinf(found[0])]

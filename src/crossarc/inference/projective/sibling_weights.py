@@ -41,6 +41,7 @@ Ints = NDArray[np.int64]
 # Logarithms of weights are between these; where arcs are forbidden, above SMALL.
 _LOWEST, _HIGHEST, _SMALL = -620.0, 620.0, -207.0  # 2^-894, 2^894, 2^-298
 
+_NUMBERS = np.arange(float(LANES))
 _INVERSE_LN2 = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _COEFFICIENTS = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
@@ -86,6 +87,8 @@ def best_parts(
         at = h * nodes
         for s in range(1 if h > 0 else 0, nodes):
             first, last = part_range(nodes, h, s)
+            if s != h and scores[at + s] == -np.inf:
+                continue
             row = (at + s) * nodes
             fit &= _raise(
                 scores[at + first : at + last],
@@ -158,14 +161,21 @@ def _exponentiate(
     row: int,
     potentials: Floats,
     m: int,
+    first: int,
+    last: int,
     shift: float,
     weights: Floats,
     bounds: tuple[Lanes, Lanes],
 ) -> tuple[Lanes, Lanes]:
-    """exp(arcs + parts - potentials - shift) for eight modifiers from m on; bounds of the logs."""
-    arcs = load_entries(scores, at + m)
+    """exp(arcs + parts - potentials - shift) for eight modifiers from m on; bounds of the logs.
+
+    Weights are 0 where there is no arc, and for modifiers that are not from first to last - 1.
+    """
     potential = load_entries(potentials, m)
     nothing, zero = repeat(-np.inf), repeat(0.0)
+    modifiers = repeat(float(m)) + load_entries(_NUMBERS, 0)
+    arcs = choose(modifiers, repeat(float(last)), load_entries(scores, at + m), nothing)
+    arcs = choose(modifiers, repeat(float(first)), nothing, arcs)
     x, tail = _difference(
         choose(nothing, arcs, arcs, potential),
         choose(nothing, arcs, zero - load_entries(sibling, row + m), zero),
@@ -180,19 +190,17 @@ def _exponentiate(
 
 
 @subkernel()
-def _scatter(
-    w: Floats, weights: Floats, nodes: int, h: int, s: int, first: int, last: int, factor: float
-) -> None:
-    """The weights of h, s and m from first to last - 1 into their cells, times a factor."""
+def _scatter(w: Floats, weights: Floats, nodes: int, h: int, s: int, first: int, last: int) -> None:
+    """The weights of h, s and m from first to last - 1 into their cells."""
     # From one m to the next, `part_place` moves by the size of a cell.
     place = part_place(nodes, h, s, first) if first < h else 0
     for m in range(first, min(last, h)):
-        put(w, place, entry(weights, m) * factor)
+        put(w, place, entry(weights, m))
         place -= h - m - 1 if s == h else h - m
     begin = max(first, h + 1)
     place = part_place(nodes, h, s, begin) if begin < last else 0
     for m in range(begin, last):
-        put(w, place, entry(weights, m) * factor)
+        put(w, place, entry(weights, m))
         place += m - h
 
 
@@ -241,18 +249,21 @@ def fill_parts(
             first, last = part_range(nodes, h, s)
             at, row = h * stride, (h * stride + s) * stride
             own = shift if h == 0 else 0.0
-            for m in range(first, last, LANES):
+            # No modifier follows one that h cannot take.
+            possible = s == h or scores[at + s] > -np.inf
+            for m in range(first, last if possible else first, LANES):
                 # A step that stays in the row.
                 begin = min(m, stride - LANES)
                 bounds = _exponentiate(
-                    scores, at, sibling, row, potentials, begin, own, buffer, bounds
+                    scores, at, sibling, row, potentials, begin, first, last, own, buffer, bounds
                 )
             if masses.shape[0] > 0:
                 for m in range(first, last):
                     buffer[m] *= masses[h * nodes + m]
-            # No modifier follows one that h cannot take.
-            possible = 1.0 if s == h or scores[at + s] > -np.inf else 0.0
-            _scatter(w, buffer, nodes, h, s, first, last, possible)
+            if not possible:
+                for m in range(first, last):
+                    buffer[m] = 0.0
+            _scatter(w, buffer, nodes, h, s, first, last)
     store_entries(buffer, 0, bounds[0])
     store_entries(buffer, LANES, bounds[1])
     lowest, highest = 0.0, 0.0
