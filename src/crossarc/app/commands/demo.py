@@ -53,7 +53,7 @@ def demo(
     parsed += parser.parse(sample("en"), probabilities=True)
     page = write_page(parsed, "Parsed by crossarc", output)
     print(
-        f"{len(parsed)} parsed sentences with the probability of each arc, to look at in a browser: "
+        f"{len(parsed)} parsed sentences, with the probability of each arc, for a browser: "
         f"{page.resolve().as_uri()}\n"
     )
     print('Next: echo "Your text." | crossarc parse --text ; crossarc train YOUR.conllu -o MODEL')
