@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from crossarc.app.files import WorkersOption
+
 __all__ = ["warmup"]
 
 
-def warmup() -> None:
+def warmup(workers: WorkersOption = None) -> None:
     """Compile all kernels, once per installation (for images, clusters and tests)."""
-    from crossarc.kernels import warmup as compile_kernels
+    import multiprocessing
+    import time
+    from concurrent.futures import ProcessPoolExecutor
 
-    print(f"kernels ready in {compile_kernels():.1f} s")
+    from crossarc.kernels import KERNEL_MODULES
+    from crossarc.parallel import thread_count
+
+    start = time.perf_counter()
+    # The compiler works for one thread at a time, so the work is shared by processes.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(thread_count(workers), mp_context=context) as pool:
+        list(pool.map(_compile, KERNEL_MODULES))
+    print(f"kernels ready in {time.perf_counter() - start:.1f} s")
+
+
+def _compile(module: str) -> None:
+    import importlib
+
+    importlib.import_module(module)
