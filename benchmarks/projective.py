@@ -95,15 +95,16 @@ def against_peers() -> None:
         compare(f"best tree n={n}", partial(best, batch), jobs, BATCH, ASKED)
         jobs = {name: peer.sums for name, peer in peers.items()}
         compare(f"log Z + marginals n={n}", partial(sums, batch), jobs, BATCH, ASKED)
-    print("\nsibling, random scores, batch 16")
+    print("\nsibling, random scores, batch 64")
     for n in (20, 40):
-        batch, factors = random_batch(n, 16), random_factors(n, 16)
+        batch, factors = random_batch(n), random_factors(n, BATCH)
         peers = sibling_peers(batch, factors)
         check(peers, batch, factors)
         jobs = {name: peer.best for name, peer in peers.items()}
-        compare(f"best tree n={n}", partial(best, batch, factors), jobs, 16, ASKED_SIBLING)
+        compare(f"best tree n={n}", partial(best, batch, factors), jobs, BATCH, ASKED_SIBLING)
         jobs = {name: peer.sums for name, peer in peers.items()}
-        compare(f"log Z + marginals n={n}", partial(sums, batch, factors), jobs, 16, ASKED_SIBLING)
+        title = f"log Z + marginals n={n}"
+        compare(title, partial(sums, batch, factors), jobs, BATCH, ASKED_SIBLING)
 
 
 def shortest(job: Callable[[], object], rounds: int = 20) -> float:
@@ -131,19 +132,21 @@ def beside_blas() -> None:
 
 def growth() -> None:
     print("\ngrowth, exponent over the last three lengths, and ms a sentence")
-    first: dict[str, Callable[[int], object]] = {
-        "best tree": lambda n: best(random_batch(n, 1)),
-        "log Z + marginals": lambda n: sums(random_batch(n, 1)),
-        "log Z + marginals, sd 30": lambda n: sums(random_batch(n, 1, 30.0)),
-        "log Z + marginals, sd 300": lambda n: sums(random_batch(n, 1, 300.0)),
+    first: dict[str, Callable[[int], Callable[[], object]]] = {
+        "best tree": lambda n: partial(best, random_batch(n, 1)),
+        "log Z + marginals": lambda n: partial(sums, random_batch(n, 1)),
+        "log Z + marginals, sd 30": lambda n: partial(sums, random_batch(n, 1, 30.0)),
+        "log Z + marginals, sd 300": lambda n: partial(sums, random_batch(n, 1, 300.0)),
     }
-    second: dict[str, Callable[[int], object]] = {
-        "sibling best tree": lambda n: best(random_batch(n, 1), random_factors(n, 1)),
-        "sibling log Z + marginals": lambda n: sums(random_batch(n, 1), random_factors(n, 1)),
+    second: dict[str, Callable[[int], Callable[[], object]]] = {
+        "sibling best tree": lambda n: partial(best, random_batch(n, 1), random_factors(n, 1)),
+        "sibling log Z + marginals": lambda n: partial(
+            sums, random_batch(n, 1), random_factors(n, 1)
+        ),
     }
     for questions, lengths in ((first, (50, 100, 200, 400)), (second, (20, 40, 80, 160))):
-        for name, ask in questions.items():
-            seconds = [shortest(partial(ask, n), 5) for n in lengths]
+        for name, make in questions.items():
+            seconds = [shortest(make(n), 5) for n in lengths]
             slope = np.polyfit(np.log(lengths[1:]), np.log(seconds[1:]), 1)[0]
             shown = ", ".join(f"n={n} {1e3 * s:.2f}" for n, s in zip(lengths, seconds, strict=True))
             print(f"  {name}: {slope:.2f}; {shown}", flush=True)

@@ -40,7 +40,8 @@ class KernelAnswers:
         self._batch, self._sibling, self._single = batch, sibling, single
         self._threads = threads
         self._totals: Floats | None = None
-        self._trees: tuple[list[Ints], list[Ints], list[float]] | None = None
+        self._starts: list[int] = [0, *np.cumsum(batch.sizes).tolist()]
+        self._trees: tuple[Ints, Ints, list[float]] | None = None
         self._arcs: dict[bool, Floats] = {}
         self._parts: dict[bool, list[Floats]] = {}
 
@@ -93,7 +94,8 @@ class KernelAnswers:
         if self._trees is None:
             self._trees = self._best()
         heads, siblings, scores = self._trees
-        return heads[index], siblings[index], scores[index]
+        words = slice(self._starts[index], self._starts[index + 1])
+        return heads[words], siblings[words], scores[index]
 
     def _sum(self, wanted: int, out: Floats, parts: list[Floats] | None) -> None:
         batch = self._batch
@@ -151,14 +153,11 @@ class KernelAnswers:
             self._sibling.dense(index).reshape(-1),
         )
 
-    def _best(self) -> tuple[list[Ints], list[Ints], list[float]]:
+    def _best(self) -> tuple[Ints, Ints, list[float]]:
         from crossarc.inference.spanning.argmax import score_trees
 
         batch = self._batch
-        starts = np.cumsum(batch.sizes)
-        heads = np.empty(int(starts[-1]) if len(batch) else 0, np.int64)
-        siblings = np.empty_like(heads)
-        found = np.split(heads, starts[:-1]), np.split(siblings, starts[:-1])
+        heads, siblings = np.empty((2, self._starts[-1]), np.int64)
 
         def first_order(begin: int, end: int) -> None:
             from crossarc.inference.projective.eisner_best import best_heads_batch
@@ -171,16 +170,15 @@ class KernelAnswers:
             space = _space(batch.sizes[begin:end])
             for index in range(begin, end):
                 arcs, _, _, factor = self._alone(index)
-                found[0][index][:], found[1][index][:] = best_tree(
-                    arcs, self._single, factor, space
-                )
+                words = slice(self._starts[index], self._starts[index + 1])
+                heads[words], siblings[words] = best_tree(arcs, self._single, factor, space)
 
         work = first_order if self._sibling is None else second_order
         over_ranges(work, (batch.sizes**3 + 1000).tolist(), self._threads)
         scores = np.empty(len(batch))
         score_trees(batch.arcs, batch.sizes, batch.offsets, heads, scores, 0, len(batch))
         heads.flags.writeable = False
-        return np.split(heads, starts[:-1]), found[1], scores.tolist()
+        return heads, siblings, scores.tolist()
 
 
 def _space(sizes: Ints) -> Floats:

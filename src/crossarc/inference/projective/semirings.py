@@ -10,13 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
+from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
-from crossarc.inference.lanes import Lanes
+from crossarc.inference.lanes import LANES, Lanes
 
-__all__ = ["BEST", "SUM", "Semiring", "joining"]
+__all__ = ["BEST", "SUM", "Semiring", "joining", "reducing"]
 
 
 class Semiring:
@@ -84,3 +85,23 @@ def joining(semiring: Semiring) -> Callable[[Lanes, Lanes, Lanes], Lanes]:
 
     join: Callable[[Lanes, Lanes, Lanes], Lanes] = intrinsic(typed)
     return join
+
+
+def reducing(semiring: Semiring) -> Callable[[Lanes], float]:
+    """The function that adds up the lanes of a vector in a semiring, for kernels."""
+
+    def typed(typing: Any, x: Any) -> Any:
+        def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+            kind = ir.VectorType(ir.IntType(32), LANES)
+            total = values[0]
+            half = LANES // 2
+            while half:
+                places = ir.Constant(kind, [(lane + half) % LANES for lane in range(LANES)])
+                total = semiring.plus(builder, total, builder.shuffle_vector(total, total, places))
+                half //= 2
+            return builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
+
+        return signature(types.float64, x), emit
+
+    reduce: Callable[[Lanes], float] = intrinsic(typed)
+    return reduce

@@ -10,9 +10,10 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry
+from crossarc.inference.entries import entry, put
+from crossarc.inference.lanes import LANES, choose, larger, load_entries, repeat
 from crossarc.inference.projective.panels import longest_of
-from crossarc.inference.projective.semirings import BEST
+from crossarc.inference.projective.semirings import BEST, reducing
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
     BESIDE_TURNED,
@@ -44,27 +45,52 @@ _SHRINK = 2.0**-128
 _RIGHT, _LEFT, _TO_RIGHT, _TO_LEFT, _BESIDE = 0, 1, 2, 3, 4
 
 _inside = sibling_inside(BEST)
+_highest = reducing(BEST)
+
+
+@subkernel()
+def _largest(values: Floats) -> float:
+    """The largest size of a finite number."""
+    zero, far = repeat(0.0), repeat(np.inf)
+    sizes = zero
+    whole = values.shape[0] // LANES * LANES
+    for at in range(0, whole, LANES):
+        x = load_entries(values, at)
+        size = larger(x, zero - x)
+        sizes = larger(choose(size, far, size, zero), sizes)
+    largest: float = _highest(sizes)
+    for at in range(whole, values.shape[0]):
+        size_left = abs(values[at])
+        largest = size_left if largest < size_left < np.inf else largest
+    return largest
 
 
 @subkernel()
 def _fill(w: Floats, scores: Floats, sibling: Floats, nodes: int, single: bool) -> None:
     """The scores of parts, shrunk if sums could overflow."""
-    largest = 0.0
-    for turn in range(2):
-        shrink = _SHRINK if largest * nodes > _SAFE_SUM else 1.0
-        for h in range(nodes):
-            for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
-                first, last = part_range(nodes, h, s)
-                possible = s == h or scores[h * nodes + s] > -np.inf
-                for m in range(first, last):
-                    arc = scores[h * nodes + m] if m != h else -np.inf
-                    part = sibling[(h * nodes + s) * nodes + m]
-                    if turn == 0 and arc > -np.inf:
-                        largest = max(largest, abs(arc), abs(part))
-                    elif turn == 1 and m != h:
-                        usable = possible and arc > -np.inf
-                        value = arc * shrink + part * shrink if usable else -np.inf
-                        w[part_place(nodes, h, s, m)] = value
+    largest = max(_largest(scores), _largest(sibling))
+    shrink = _SHRINK if largest * nodes > _SAFE_SUM else 1.0
+    for h in range(nodes):
+        arcs = scores[h * nodes : (h + 1) * nodes]
+        for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
+            first, last = part_range(nodes, h, s)
+            # No modifier follows one that h cannot take.
+            possible = s == h or arcs[s] > -np.inf
+            row = (h * nodes + s) * nodes
+            # From one m to the next, `part_place` moves by the size of a cell.
+            place = part_place(nodes, h, s, first) if first < h else 0
+            for m in range(first, min(last, h)):
+                usable = possible and arcs[m] > -np.inf
+                value = arcs[m] * shrink + sibling[row + m] * shrink
+                put(w, place, value if usable else -np.inf)
+                place -= h - m - 1 if s == h else h - m
+            begin = max(first, h + 1)
+            place = part_place(nodes, h, s, begin) if begin < last else 0
+            for m in range(begin, last):
+                usable = possible and arcs[m] > -np.inf
+                value = arcs[m] * shrink + sibling[row + m] * shrink
+                put(w, place, value if usable else -np.inf)
+                place += m - h
 
 
 @subkernel()

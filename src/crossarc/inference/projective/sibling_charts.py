@@ -25,6 +25,7 @@ __all__ = [
     "INSIDE_CHARTS",
     "LEFT",
     "LEFT_TURNED",
+    "NUMBERS",
     "RIGHT",
     "RIGHT_TURNED",
     "TO_LEFT_TURNED",
@@ -43,6 +44,10 @@ RIGHT, TO_RIGHT, LEFT, BESIDE = 0, 1, 2, 3
 RIGHT_TURNED, LEFT_TURNED, TO_LEFT_TURNED, BESIDE_TURNED = 4, 5, 6, 7
 INSIDE_CHARTS = 8
 
+#: 0, 1, ..., to tell the lanes of a vector that are beyond the end of a row.
+NUMBERS = np.arange(float(LANES))
+NUMBERS.flags.writeable = False
+
 
 @subkernel()
 def cells(nodes: int) -> int:
@@ -54,7 +59,7 @@ def sibling_room(words: int) -> int:
     """Numbers that the kernels of the sibling model work in."""
     nodes = words + 1
     weights = 2 * ((nodes - 1) * nodes * (nodes + 1) // 6)
-    return 2 * INSIDE_CHARTS * nodes * nodes + weights + 2 * nodes + 8 * LANES
+    return 2 * INSIDE_CHARTS * nodes * nodes + weights + 4 * nodes + 4 * LANES
 
 
 @subkernel()

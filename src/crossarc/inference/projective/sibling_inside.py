@@ -16,17 +16,20 @@ with C>(i, i) = C<(i, i) = 1 and Z = C>(0, n). With a single root, 0 takes no se
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry, put
-from crossarc.inference.projective.semirings import SUM, Semiring
+from crossarc.inference.lanes import LANES, choose, load_entries, repeat
+from crossarc.inference.projective.semirings import SUM, Semiring, joining, reducing
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
     BESIDE_TURNED,
     LEFT,
     LEFT_TURNED,
+    NUMBERS,
     RIGHT,
     RIGHT_TURNED,
     TO_LEFT_TURNED,
@@ -52,37 +55,40 @@ def sibling_inside(
     is_sum = semiring is SUM
     zero, one = semiring.zero, semiring.one
 
-    @subkernel(reorder=True)
+    join_lanes: Any = joining(semiring)
+    reduce: Any = reducing(semiring)
+
+    @subkernel(inline=True)
+    def plus(a: float, b: float) -> float:
+        return a + b if is_sum else max(a, b)
+
+    @subkernel(inline=True)
     def join(x: Floats, a: int, b: int, count: int, start: float) -> float:
         """start + the sum over k of x[a + k] x[b + k]."""
-        total = start
-        for k in range(count):
-            if is_sum:
-                total += entry(x, a + k) * entry(x, b + k)
-            else:
-                value = entry(x, a + k) + entry(x, b + k)
-                total = value if value > total else total
-        return total
+        total, numbers = repeat(zero), load_entries(NUMBERS, 0)
+        for k in range(0, count, LANES):
+            more = join_lanes(load_entries(x, a + k), load_entries(x, b + k), total)
+            total = choose(numbers, repeat(float(count - k)), more, total)
+        return plus(start, reduce(total))
 
-    @subkernel(reorder=True)
+    @subkernel(inline=True)
     def join_weighted(
         x: Floats, a: int, b: int, w: Floats, c: int, count: int, start: float
     ) -> float:
         """start + the sum over k of x[a + k] x[b + k] w[c + k]."""
-        total = start
-        for k in range(count):
-            if is_sum:
-                total += entry(x, a + k) * entry(x, b + k) * entry(w, c + k)
-            else:
-                value = entry(x, a + k) + entry(x, b + k) + entry(w, c + k)
-                total = value if value > total else total
-        return total
+        total, numbers = repeat(zero), load_entries(NUMBERS, 0)
+        for k in range(0, count, LANES):
+            one, other = load_entries(x, a + k), load_entries(x, b + k)
+            pair = one * other if is_sum else one + other
+            more = join_lanes(pair, load_entries(w, c + k), total)
+            total = choose(numbers, repeat(float(count - k)), more, total)
+        return plus(start, reduce(total))
 
-    @subkernel()
+    @subkernel(inline=True)
     def times(a: float, b: float) -> float:
         return a * b if is_sum else a + b
 
-    @subkernel()
+    @subkernel(inline=True)
     def fill_cell(x: Floats, w: Floats, nodes: int, i: int, j: int, root_once: bool) -> None:
         """The items (i, j)."""
         square = nodes * nodes

@@ -17,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry, put
+from crossarc.inference.lanes import LANES, Lanes, choose, load_entries, repeat, store_entries
+from crossarc.inference.projective.semirings import SUM, reducing
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
     BESIDE_TURNED,
     LEFT,
     LEFT_TURNED,
+    NUMBERS,
     RIGHT,
     RIGHT_TURNED,
     TO_LEFT_TURNED,
@@ -35,45 +38,58 @@ __all__ = ["sibling_outside"]
 
 Floats = NDArray[np.float64]
 
+_total = reducing(SUM)
 
-@subkernel(reorder=True)
+
+@subkernel(inline=True)
+def _add_lanes(o: Floats, place: int, value: Lanes, numbers: Lanes, count: Lanes) -> None:
+    """Add to the first `count` of eight numbers."""
+    old = load_entries(o, place)
+    store_entries(o, place, choose(numbers, count, old + value, old))
+
+
+@subkernel(inline=True)
 def _give(x: Floats, o: Floats, a: int, b: int, count: int, share: float) -> None:
     """o[a + k] += share x[b + k] and o[b + k] += share x[a + k]."""
-    for k in range(count):
-        mine, yours = entry(x, a + k), entry(x, b + k)
-        put(o, a + k, entry(o, a + k) + share * yours)
-        put(o, b + k, entry(o, b + k) + share * mine)
+    numbers, part = load_entries(NUMBERS, 0), repeat(share)
+    for k in range(0, count, LANES):
+        left = repeat(float(count - k))
+        _add_lanes(o, a + k, part * load_entries(x, b + k), numbers, left)
+        _add_lanes(o, b + k, part * load_entries(x, a + k), numbers, left)
 
 
-@subkernel(reorder=True)
+@subkernel(inline=True)
 def _give_weighted(
     x: Floats, o: Floats, a: int, b: int, w: Floats, c: int, count: int, share: float
 ) -> float:
     """The same with weights, in whose place what was given is left; returns its sum."""
-    total = 0.0
-    for k in range(count):
-        own = share * entry(w, c + k)
-        mine, yours = entry(x, a + k), entry(x, b + k)
-        put(o, a + k, entry(o, a + k) + own * yours)
-        put(o, b + k, entry(o, b + k) + own * mine)
-        given = mine * yours * own
-        put(w, c + k, given)
-        total += given
-    return total
+    numbers, zero = load_entries(NUMBERS, 0), repeat(0.0)
+    total = zero
+    for k in range(0, count, LANES):
+        left = repeat(float(count - k))
+        weight = load_entries(w, c + k)
+        own = repeat(share) * weight
+        mine, yours = load_entries(x, a + k), load_entries(x, b + k)
+        _add_lanes(o, a + k, own * yours, numbers, left)
+        _add_lanes(o, b + k, own * mine, numbers, left)
+        given = choose(numbers, left, mine * yours * own, zero)
+        store_entries(w, c + k, choose(numbers, left, given, weight))
+        total = total + given
+    return _total(total)
 
 
-@subkernel()
+@subkernel(inline=True)
 def _collected(x: Floats, o: Floats, place: int, turned: int) -> float:
     """The outside item, by row and by column; 0 if the item is impossible."""
     return entry(o, place) + entry(o, turned) if entry(x, place) > 0.0 else 0.0
 
 
-@subkernel()
+@subkernel(inline=True)
 def _add(o: Floats, place: int, value: float) -> None:
     put(o, place, entry(o, place) + value)
 
 
-@subkernel()
+@subkernel(inline=True)
 def _give_cell(
     x: Floats, o: Floats, w: Floats, nodes: int, i: int, j: int, root_once: bool
 ) -> tuple[float, float]:

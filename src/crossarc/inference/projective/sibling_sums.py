@@ -14,7 +14,6 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import normalised, power_of_two
-from crossarc.inference.lanes import LANES
 from crossarc.inference.projective.panels import longest_of
 from crossarc.inference.projective.semirings import SUM
 from crossarc.inference.projective.sibling_charts import (
@@ -26,13 +25,12 @@ from crossarc.inference.projective.sibling_charts import (
 from crossarc.inference.projective.sibling_inside import sibling_inside
 from crossarc.inference.projective.sibling_outside import sibling_outside
 from crossarc.inference.projective.sibling_weights import (
-    best_parts,
     fill_parts,
     part_range,
     sibling_root_shift,
     tree_parts,
 )
-from crossarc.inference.projective.weights import assemble
+from crossarc.inference.projective.weights import assemble, best_scores
 from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
@@ -144,9 +142,8 @@ def _infer_one(
     buffer: Floats,
 ) -> tuple[float, float]:
     """log Z as the sum of two floats; infinite where float64 is not certain to be enough."""
-    potentials, rest = buffer[: nodes + LANES], buffer[nodes + LANES :]
-    potentials[0] = 0.0
-    if not best_parts(scores, sibling, nodes, single, potentials):
+    potentials, rest = buffer[:nodes], buffer[nodes:]
+    if not best_scores(scores, nodes, single, potentials):
         return np.nan, np.nan
     for m in range(1, nodes):
         if potentials[m] == -np.inf:

@@ -22,7 +22,7 @@ from crossarc.inference.lanes import (
     store_entries,
     times_power_of_two,
 )
-from crossarc.inference.projective.sibling_charts import part_place
+from crossarc.inference.projective.sibling_charts import NUMBERS, part_place
 from crossarc.inference.projective.weights import difference
 from crossarc.kernels import subkernel
 
@@ -41,7 +41,6 @@ Ints = NDArray[np.int64]
 # Logarithms of weights are between these; where arcs are forbidden, above SMALL.
 _LOWEST, _HIGHEST, _SMALL = -620.0, 620.0, -207.0  # 2^-894, 2^894, 2^-298
 
-_NUMBERS = np.arange(float(LANES))
 _INVERSE_LN2 = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _COEFFICIENTS = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
@@ -60,7 +59,7 @@ def part_range(nodes: int, h: int, s: int) -> tuple[int, int]:
     return 1, s
 
 
-@subkernel()
+@subkernel(inline=True)
 def _raise(arcs: Floats, parts: Floats, tops: Floats) -> bool:
     """tops = max(tops, arcs + parts); returns whether the scores can be summed over."""
     fit = True
@@ -134,7 +133,7 @@ def sibling_root_shift(
     return shift
 
 
-@subkernel()
+@subkernel(inline=True)
 def _difference(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
     """`weights.difference` of eight numbers."""
     d = x - y
@@ -142,7 +141,7 @@ def _difference(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
     return d, (x - back) - (y - (back - d))
 
 
-@subkernel()
+@subkernel(inline=True)
 def _exponential(x: Lanes, tail: Lanes) -> Lanes:
     """exp(x + tail) for x from -700 to 700, as `extended.exp_parts`."""
     k = round_down(fused(x, repeat(_INVERSE_LN2), repeat(0.5)))
@@ -153,43 +152,37 @@ def _exponential(x: Lanes, tail: Lanes) -> Lanes:
     return times_power_of_two(p, k)
 
 
-@subkernel()
+@subkernel(inline=True)
 def _exponentiate(
-    scores: Floats,
-    at: int,
+    arcs: Floats,
     sibling: Floats,
     row: int,
-    potentials: Floats,
     m: int,
     first: int,
     last: int,
-    shift: float,
-    weights: Floats,
     bounds: tuple[Lanes, Lanes],
 ) -> tuple[Lanes, Lanes]:
-    """exp(arcs + parts - potentials - shift) for eight modifiers from m on; bounds of the logs.
+    """exp(arcs + parts) for eight modifiers from m on, beside the arcs; bounds of the logarithms.
 
     Weights are 0 where there is no arc, and for modifiers that are not from first to last - 1.
     """
-    potential = load_entries(potentials, m)
+    stride = arcs.shape[0] // 3
     nothing, zero = repeat(-np.inf), repeat(0.0)
-    modifiers = repeat(float(m)) + load_entries(_NUMBERS, 0)
-    arcs = choose(modifiers, repeat(float(last)), load_entries(scores, at + m), nothing)
-    arcs = choose(modifiers, repeat(float(first)), nothing, arcs)
+    modifiers = repeat(float(m)) + load_entries(NUMBERS, 0)
+    arc = choose(modifiers, repeat(float(last)), load_entries(arcs, m), nothing)
+    arc = choose(modifiers, repeat(float(first)), nothing, arc)
     x, tail = _difference(
-        choose(nothing, arcs, arcs, potential),
-        choose(nothing, arcs, zero - load_entries(sibling, row + m), zero),
+        choose(nothing, arc, arc, zero),
+        choose(nothing, arc, zero - load_entries(sibling, row + m), zero),
     )
-    x, more = _difference(x, potential)
-    x, most = _difference(x, choose(nothing, arcs, repeat(shift), zero))
     bounds = smaller(x, bounds[0]), larger(x, bounds[1])
     clipped = larger(smaller(x, repeat(_HIGHEST)), repeat(_LOWEST))
-    weight = choose(nothing, arcs, _exponential(clipped, tail + more + most), zero)
-    store_entries(weights, m, weight)
+    weight = _exponential(clipped, tail + load_entries(arcs, stride + m))
+    store_entries(arcs, 2 * stride + m, choose(nothing, arc, weight, zero))
     return bounds
 
 
-@subkernel()
+@subkernel(inline=True)
 def _scatter(w: Floats, weights: Floats, nodes: int, h: int, s: int, first: int, last: int) -> None:
     """The weights of h, s and m from first to last - 1 into their cells."""
     # From one m to the next, `part_place` moves by the size of a cell.
@@ -205,17 +198,37 @@ def _scatter(w: Floats, weights: Floats, nodes: int, h: int, s: int, first: int,
 
 
 @subkernel()
-def _widened(scores: Floats, sibling: Floats, nodes: int) -> tuple[Floats, Floats]:
-    """Copies with rows of LANES numbers, no arcs in what is added."""
-    wide_scores = np.full(LANES * LANES, -np.inf)
-    wide_sibling = np.zeros(LANES * LANES * LANES)
+def _prepare(
+    scores: Floats, nodes: int, h: int, potentials: Floats, shift: float, arcs: Floats
+) -> bool:
+    """score - potential - shift of the arcs of h and what its rounding lacks, in two rows.
+
+    Returns whether one of them is forbidden.
+    """
+    stride = arcs.shape[0] // 3
+    forbidden = False
+    for m in range(stride):
+        arcs[m], arcs[stride + m] = -np.inf, 0.0
+        if 0 < m < nodes and m != h:
+            score = scores[h * nodes + m]
+            if score > -np.inf:
+                x, tail = difference(score, potentials[m])
+                x, more = difference(x, shift if h == 0 else 0.0)
+                arcs[m], arcs[stride + m] = x, tail + more
+            else:
+                forbidden = True
+    return forbidden
+
+
+@subkernel()
+def _widened(sibling: Floats, nodes: int) -> Floats:
+    """A copy with rows of LANES numbers."""
+    wide = np.zeros(LANES * LANES * LANES)
     for h in range(nodes):
-        for m in range(nodes):
-            wide_scores[h * LANES + m] = scores[h * nodes + m]
-            for s in range(nodes):
-                value = sibling[(h * nodes + s) * nodes + m]
-                wide_sibling[(h * LANES + s) * LANES + m] = value
-    return wide_scores, wide_sibling
+        for s in range(nodes):
+            for m in range(nodes):
+                wide[(h * LANES + s) * LANES + m] = sibling[(h * nodes + s) * nodes + m]
+    return wide
 
 
 @subkernel()
@@ -233,42 +246,40 @@ def fill_parts(
     """The weights of parts; whether float64 holds them, the largest, whether arcs are forbidden.
 
     Args:
-        potentials, buffer: with LANES numbers more at the end.
+        buffer: for 3 max(nodes, LANES) numbers.
     """
     bounds = repeat(0.0), repeat(0.0)
     forbidden = False
     stride = max(nodes, LANES)
     if nodes < LANES:
-        scores, sibling = _widened(scores, sibling, nodes)
-    for m in range(nodes, nodes + LANES):
-        potentials[m] = 0.0
+        sibling = _widened(sibling, nodes)
+    arcs = buffer[: 3 * stride]
+    weights = arcs[2 * stride :]
     for h in range(nodes):
-        for m in range(1, nodes):
-            forbidden |= h != m and scores[h * stride + m] == -np.inf
+        forbidden |= _prepare(scores, nodes, h, potentials, shift, arcs)
         for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
             first, last = part_range(nodes, h, s)
-            at, row = h * stride, (h * stride + s) * stride
-            own = shift if h == 0 else 0.0
             # No modifier follows one that h cannot take.
-            possible = s == h or scores[at + s] > -np.inf
+            possible = s == h or arcs[s] > -np.inf
             for m in range(first, last if possible else first, LANES):
                 # A step that stays in the row.
                 begin = min(m, stride - LANES)
-                bounds = _exponentiate(
-                    scores, at, sibling, row, potentials, begin, first, last, own, buffer, bounds
-                )
+                row = (h * stride + s) * stride
+                bounds = _exponentiate(arcs, sibling, row, begin, first, last, bounds)
             if masses.shape[0] > 0:
                 for m in range(first, last):
-                    buffer[m] *= masses[h * nodes + m]
+                    weights[m] *= masses[h * nodes + m]
             if not possible:
                 for m in range(first, last):
-                    buffer[m] = 0.0
-            _scatter(w, buffer, nodes, h, s, first, last)
-    store_entries(buffer, 0, bounds[0])
-    store_entries(buffer, LANES, bounds[1])
+                    weights[m] = 0.0
+            _scatter(w, weights, nodes, h, s, first, last)
+    store_entries(weights, 0, bounds[0])
     lowest, highest = 0.0, 0.0
     for lane in range(LANES):
-        lowest, highest = min(lowest, buffer[lane]), max(highest, buffer[LANES + lane])
+        lowest = min(lowest, weights[lane])
+    store_entries(weights, 0, bounds[1])
+    for lane in range(LANES):
+        highest = max(highest, weights[lane])
     floor = _SMALL if forbidden else _LOWEST
     return lowest > floor and highest < _HIGHEST, math.exp(min(highest, _HIGHEST)), forbidden
 

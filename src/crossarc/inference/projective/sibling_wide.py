@@ -295,14 +295,16 @@ def infer_sibling_wide(
     out_parts: Floats,
     totals: Floats,
 ) -> None:
-    """All sentences of a batch, as `infer_sibling` does; their scores are small enough."""
+    """All sentences of a batch, as `infer_sibling` does."""
     for s in range(sizes.shape[0]):
         nodes, at, cube = sizes[s] + 1, offsets[s], cubes[s]
         whole = slice(at, at + nodes * nodes)
         all_parts = slice(cube, cube + nodes * nodes * nodes)
         own, factor = scores[whole], siblings[all_parts]
         potentials = np.empty(nodes)
-        best_parts(own, factor, nodes, single, potentials)
+        if not best_parts(own, factor, nodes, single, potentials):
+            totals[:, s] = np.nan
+            continue
         w, v = np.empty(2 * cells(nodes)), np.empty(2 * cells(nodes), np.int64)
         wide_parts(w, v, own, factor, nodes, masses[whole], single, potentials)
         total = _solve(w, v, own, nodes, single, wanted, out[whole], out_parts[all_parts])
