@@ -21,7 +21,7 @@ demo: .venv/core
 test: .venv/test $(if $(filter all,$(EXTRAS)),.venv/extras)
 	$(MAKE) --no-print-directory check docs
 	$(BIN)/crossarc warmup
-	CROSSARC_REQUIRE_EXTRAS=$(EXTRAS) $(BIN)/python -m pytest
+	CROSSARC_REQUIRE_EXTRAS=$(EXTRAS) $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: .venv/test
 	$(BIN)/ruff format --check

@@ -69,6 +69,8 @@ def test_interrupted(tmp_path: Path) -> None:
         [COMMAND, "convert", "-", "-o", str(output)],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # Jobs in the background ignore interrupts, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdin is not None
     assert process.stderr is not None
