@@ -26,10 +26,11 @@ _REVIEWED = "Reviewed"
 class Doubt:
     """A word whose head is not certain.
 
-    sentence: its place in the list that was looked through.
-    word, head: counted from 1, the head 0 for the root.
-    probability: of the head, given the heads that are settled.
-    rivals: other heads with their probabilities, the most probable first.
+    Attributes:
+        sentence: its place in the list that was looked through.
+        word, head: counted from 1, the head 0 for the root.
+        probability: of the head, given the heads that are settled.
+        rivals: other heads with their probabilities, the most probable first.
     """
 
     sentence: int
