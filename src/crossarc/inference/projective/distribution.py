@@ -1,9 +1,7 @@
 """Distributions over projective trees.
 
-A deduction system writes the trees of a sentence as a packed forest, and questions are asked of
-the forest (`inference/forest`). log Z, marginals and best trees have kernels of their own
-(`kernel_answers`); the forest answers them too, as the kernels' oracle. What a question needs is
-loaded when it is first asked.
+log Z, marginals and best trees come from kernels (`kernel_answers`). For all else a deduction
+system writes the trees as a packed forest (`inference/forest`). All is loaded when first needed.
 """
 
 from __future__ import annotations

@@ -13,15 +13,13 @@ from crossarc.inference.lanes import (
     LANES,
     Lanes,
     choose,
-    fused,
     larger,
     load_entries,
     repeat,
-    round_down,
     smaller,
     store_entries,
-    times_power_of_two,
 )
+from crossarc.inference.projective.exponentials import exact_difference, exponential
 from crossarc.inference.projective.sibling_charts import NUMBERS, part_place
 from crossarc.inference.projective.weights import difference
 from crossarc.kernels import subkernel
@@ -40,10 +38,6 @@ Ints = NDArray[np.int64]
 
 # Logarithms of weights are between these; where arcs are forbidden, above SMALL.
 _LOWEST, _HIGHEST, _SMALL = -620.0, 620.0, -207.0  # 2^-894, 2^894, 2^-298
-
-_INVERSE_LN2 = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_COEFFICIENTS = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
 
 
 @subkernel()
@@ -134,25 +128,6 @@ def sibling_root_shift(
 
 
 @subkernel(inline=True)
-def _difference(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
-    """`weights.difference` of eight numbers."""
-    d = x - y
-    back = d + y
-    return d, (x - back) - (y - (back - d))
-
-
-@subkernel(inline=True)
-def _exponential(x: Lanes, tail: Lanes) -> Lanes:
-    """exp(x + tail) for x from -700 to 700, as `extended.exp_parts`."""
-    k = round_down(fused(x, repeat(_INVERSE_LN2), repeat(0.5)))
-    r = ((x - k * repeat(_LN2_HIGH)) - k * repeat(_LN2_LOW)) + tail
-    p = repeat(_COEFFICIENTS[0])
-    for place in range(1, len(_COEFFICIENTS)):
-        p = fused(p, r, repeat(_COEFFICIENTS[place]))
-    return times_power_of_two(p, k)
-
-
-@subkernel(inline=True)
 def _exponentiate(
     arcs: Floats,
     sibling: Floats,
@@ -171,13 +146,13 @@ def _exponentiate(
     modifiers = repeat(float(m)) + load_entries(NUMBERS, 0)
     arc = choose(modifiers, repeat(float(last)), load_entries(arcs, m), nothing)
     arc = choose(modifiers, repeat(float(first)), nothing, arc)
-    x, tail = _difference(
+    x, tail = exact_difference(
         choose(nothing, arc, arc, zero),
         choose(nothing, arc, zero - load_entries(sibling, row + m), zero),
     )
     bounds = smaller(x, bounds[0]), larger(x, bounds[1])
     clipped = larger(smaller(x, repeat(_HIGHEST)), repeat(_LOWEST))
-    weight = _exponential(clipped, tail + load_entries(arcs, stride + m))
+    weight = exponential(clipped, tail + load_entries(arcs, stride + m))
     store_entries(arcs, 2 * stride + m, choose(nothing, arc, weight, zero))
     return bounds
 
