@@ -14,23 +14,16 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from support.forests import ask_forests
 from support.harness import medians
 
 import crossarc as ca
-from crossarc.inference.forest.inside import marginals
 
 Floats = NDArray[np.float64]
 Jobs = dict[str, Callable[[], object]]
 BATCH = 16
 SIZES = (20, 50)
 HAS_SUPAR = importlib.util.find_spec("supar") is not None
-
-
-def ask_forests(trees: ca.ProjectiveTrees, sentences: int) -> None:
-    """log Z and marginals as forests give them; `ProjectiveTrees` itself asks faster kernels."""
-    for index in range(sentences):
-        forest = trees._forest(index)
-        marginals(forest, False, np.empty(len(forest.score)))
 
 
 def first_order_jobs(scores: Floats) -> Jobs:

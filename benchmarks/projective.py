@@ -20,6 +20,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from support.forests import ask_forests
 from support.harness import medians
 from support.projective_peers import Peer, first_order_peers, sibling_peers
 
@@ -63,6 +64,29 @@ def check(peers: dict[str, Peer], batch: Floats, factors: Floats | None) -> None
         worst = np.abs(np.array(peer.log_z()) / ours - 1.0).max()
         if not worst < 1e-5:
             print(f"  {name} differs: log Z by {worst:.1e}")
+
+
+def forest_against_kernel() -> None:
+    """What the hand-written kernels gain over the forests that they are tested against."""
+    print("log Z and marginals: kernel against forest")
+    for n in SIZES:
+        batch = random_batch(n, 8)
+        factors = random_factors(n, 8)
+        for title, factor in (("first order", None), ("sibling", factors)):
+            sibling = None if factor is None else list(factor)
+            trees = partial(ca.ProjectiveTrees, list(batch), sibling=sibling, threads=1)
+            jobs: Jobs = {
+                "kernel": partial(sums, batch, factor),
+                "forest": lambda trees=trees: ask_forests(trees(), 8),  # type: ignore[misc]
+            }
+            for job in jobs.values():
+                job()
+            seconds = medians(jobs)
+            print(
+                f"  {title} n={n}: kernel {8 / seconds['kernel']:,.0f}  forest "
+                f"{8 / seconds['forest']:,.0f} sentences/s: {seconds['forest'] / seconds['kernel']:.1f}x",
+                flush=True,
+            )
 
 
 def repeat(job: Callable[[], object], times: int) -> None:
@@ -203,6 +227,7 @@ def main() -> None:
         raise SystemExit("one core for everybody: set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1")
     warnings.simplefilter("ignore")
     against_peers()
+    forest_against_kernel()
     beside_blas()
     growth()
     two_threads()
