@@ -114,5 +114,6 @@ def test_demo_writes_a_page(tmp_path: Path) -> None:
     page = Path(url2pathname(urlparse(line.split()[-1]).path))
     assert page.parent.parent == tmp_path
     assert page.read_text(encoding="utf-8").count("<article ") == 18
+    assert "The relative clause is moved" not in page.read_text(encoding="utf-8")
     crossarc("demo", "-o", "mine.html", cwd=tmp_path)
     assert (tmp_path / "mine.html").read_bytes() == page.read_bytes()

@@ -50,7 +50,10 @@ def demo(
         if sentence.sent_id in _SHOWN:
             print(text(sentence), end="\n\n")
             print(f"  {sentence.comment('note')}\n")
-    parsed += parser.parse(sample("en"), probabilities=True)
+    for sentence in parser.parse(sample("en"), probabilities=True):
+        # Notes are about the trees of the sample bank, not about the parser's.
+        sentence.comments = [one for one in sentence.comments if not one.startswith("# note")]
+        parsed.append(sentence)
     page = write_page(parsed, "Parsed by crossarc", output)
     print(
         f"{len(parsed)} parsed sentences, with the probability of each arc, for a browser: "
