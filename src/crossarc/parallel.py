@@ -7,6 +7,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["over_ranges", "thread_count"]
 
@@ -29,7 +33,9 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def over_ranges(
-    work: Callable[[int, int], None], costs: Sequence[float], threads: int | None = None
+    work: Callable[[int, int], None],
+    costs: Sequence[float] | NDArray[Any],
+    threads: int | None = None,
 ) -> None:
     """Call `work(begin, end)` for ranges that cover all items, of about equal cost.
 
@@ -39,7 +45,8 @@ def over_ranges(
     if workers <= 1:
         work(0, len(costs))
         return
-    waiting = deque(_ranges(costs, workers * _CHUNKS_A_THREAD))
+    listed = costs.tolist() if isinstance(costs, np.ndarray) else costs
+    waiting = deque(_ranges(listed, workers * _CHUNKS_A_THREAD))
 
     def take_part() -> None:
         while waiting:

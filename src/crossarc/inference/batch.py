@@ -29,25 +29,37 @@ class Batch:
     """
 
     def __init__(self, scores: Scores, lengths: Sequence[int] | None = None) -> None:
-        arrays, self.is_batch = _arrays(scores, lengths)
-        widths = [array.shape[0] for array in arrays]
-        squares = np.array(widths, np.int64) ** 2
-        self.sizes = np.array(widths, np.int64) - 1
-        self.offsets = np.cumsum(squares) - squares
-        self._widths, self._starts = widths, self.offsets.tolist()
+        arrays, self.is_batch, is_even = _arrays(scores, lengths)
+        self._lay_out(arrays, is_even)
         self.masses = np.empty(0)
         self.labelled: list[Floats] = []
         if arrays and arrays[0].ndim == 3:
-            self.arcs, self.masses = np.empty(int(squares.sum())), np.empty(int(squares.sum()))
+            room = self._starts[-1] + self._widths[-1] ** 2
+            self.arcs, self.masses = np.empty(room), np.empty(room)
             for index, array in enumerate(arrays):
                 self._pack_labelled(index, np.ascontiguousarray(array, np.float64))
             return
-        flat = [array.ravel() for array in arrays] or [np.empty(0)]
-        self.arcs = np.concatenate(flat, dtype=np.float64, casting="unsafe")
+        flat = arrays if is_even else [array.ravel() for array in arrays] or [np.empty(0)]
+        self.arcs = np.concatenate(flat, dtype=np.float64, casting="unsafe").reshape(-1)
         bad = seal_arcs(self.arcs, self.sizes, self.offsets)
         if bad >= 0:
             index = int(np.searchsorted(self.offsets, bad, "right")) - 1
             self._refuse(index, self.square(index), bad - self._starts[index])
+
+    def _lay_out(self, arrays: list[NDArray[Any]], is_even: bool) -> None:
+        """Say where each sentence has its place; `is_even` if they are of one shape."""
+        if is_even:
+            count, width = len(arrays), arrays[0].shape[0]
+            self._widths = [width] * count
+            self._starts: Sequence[int] = range(0, count * width * width, width * width)
+            self.sizes = np.full(count, width - 1, np.int64)
+            self.offsets = np.arange(0, count * width * width, width * width)
+            return
+        self._widths = [array.shape[0] for array in arrays]
+        self.sizes = np.array(self._widths, np.int64) - 1
+        squares = (self.sizes + 1) ** 2
+        self.offsets = np.cumsum(squares) - squares
+        self._starts = self.offsets.tolist()
 
     def _pack_labelled(self, index: int, scores: Floats) -> None:
         private = np.empty(scores.shape)
@@ -100,8 +112,8 @@ class Batch:
         return self.labelled[index] if self.labelled else self.square(index)
 
 
-def _arrays(scores: Scores, lengths: Sequence[int] | None) -> tuple[list[NDArray[Any]], bool]:
-    """The arrays of single sentences, and whether there may be several."""
+def _arrays(scores: Scores, lengths: Sequence[int] | None) -> tuple[list[NDArray[Any]], bool, bool]:
+    """The arrays of single sentences; whether there may be several; whether all are alike."""
     if lengths is not None:
         padded = np.asarray(scores)
         if padded.ndim not in (3, 4) or len(padded) != len(lengths):
@@ -117,11 +129,12 @@ def _arrays(scores: Scores, lengths: Sequence[int] | None) -> tuple[list[NDArray
         is_batch = True
     else:
         is_batch = isinstance(scores, list | tuple)
-        arrays = [np.asarray(one) for one in scores] if is_batch else [np.asarray(scores)]
-    if not all(map(_is_plain, {(array.shape, array.dtype) for array in arrays})):
+        arrays = list(map(np.asarray, scores)) if is_batch else [np.asarray(scores)]
+    kinds = {(array.shape, array.dtype) for array in arrays}
+    if not all(map(_is_plain, kinds)):
         for index, array in enumerate(arrays):
             _check_shape(array, arrays[0], f"sentence {index}: " if is_batch else "")
-    return arrays, is_batch
+    return arrays, is_batch, len(kinds) == 1
 
 
 def _is_plain(kind: tuple[tuple[int, ...], np.dtype[Any]]) -> bool:

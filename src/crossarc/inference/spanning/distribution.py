@@ -47,6 +47,7 @@ class SpanningTrees(TreeDistribution):
     """
 
     _sums: Floats | None = None
+    _all_feasible = False
 
     @property
     def _is_single(self) -> bool:
@@ -56,7 +57,8 @@ class SpanningTrees(TreeDistribution):
         """What is wanted of the batch; the sums come with it."""
         batch = self._batch
         sums, out = sum_over_trees(batch, self._is_single, wanted, self._threads)
-        if np.isnan(sums[0]).any():
+        self._all_feasible = bool(np.isfinite(sums[0]).all())
+        if not self._all_feasible and np.isnan(sums[0]).any():
             self._refuse_large(int(np.isnan(sums[0]).argmax()))
         if self._sums is None:
             self._sums = sums
@@ -91,7 +93,7 @@ class SpanningTrees(TreeDistribution):
 
     def _tables(self, logs: bool) -> Any:
         arcs = self._arc_log_marginals if logs else self._arc_marginals
-        if self._batch.labelled or not self._batch.is_batch or -np.inf in self._totals[0]:
+        if self._batch.labelled or not self._batch.is_batch or not self._all_feasible:
             return super()._tables(logs)
         return self._batch.squares(arcs)
 
@@ -131,7 +133,7 @@ class SpanningTrees(TreeDistribution):
             )
             score_trees(batch.arcs, batch.sizes, batch.offsets, heads, scores, begin, end)
 
-        over_ranges(work, (batch.sizes**2 + 100).tolist(), self._threads)
+        over_ranges(work, batch.sizes**2 + 100, self._threads)
         heads.flags.writeable = False
         return heads, scores.tolist()
 

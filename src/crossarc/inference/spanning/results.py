@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import times_ln2
+from crossarc.inference.lanes import Lanes
 from crossarc.kernels import subkernel
 
-__all__ = ["assemble", "difference", "log_marginals", "square_of"]
+__all__ = ["assemble", "difference", "log_marginals", "square_of", "sum_of"]
 
 Floats = NDArray[np.float64]
+Number = TypeVar("Number", float, Lanes)
 
 
 @subkernel()
@@ -24,25 +27,35 @@ def square_of(flat: Floats, at: int, width: int) -> Floats:
 
 
 @subkernel()
-def difference(x: float, y: float) -> tuple[float, float]:
-    """x - y exactly, as a float and its rounding error (Knuth's two-sum)."""
+def difference(x: Number, y: Number) -> tuple[Number, Number]:
+    """x - y exactly, as a number and its rounding error (Knuth's two-sum)."""
     d = x - y
     back = d + y
     return d, (x - back) - (y - (back - d))
 
 
 @subkernel()
-def assemble(
-    tops: Floats, n: int, shift: float, mantissa: float, exponent: int
-) -> tuple[float, float]:
-    """log Z = sum of tops + shift + log(mantissa) + exponent ln 2, as a sum of two floats."""
-    power, low = times_ln2(float(exponent))
-    high = math.log(mantissa)
-    for m in range(n + 2):
-        term = power if m == 0 else (shift if m == n + 1 else tops[m])
-        total, error = difference(high, -term)
-        high = total
+def sum_of(terms: Floats) -> tuple[float, float]:
+    """The sum, as that of a float and what rounding took from it."""
+    high, low = 0.0, 0.0
+    for place in range(terms.shape[0]):
+        high, error = difference(high, -terms[place])
         low += error
+    return high, low
+
+
+@subkernel()
+def assemble(
+    tops: float, rest: float, shift: float, mantissa: float, exponent: int
+) -> tuple[float, float]:
+    """log Z = (tops + rest) + shift + log(mantissa) + exponent ln 2, as a sum of two floats."""
+    power, low = times_ln2(float(exponent))
+    high, error = difference(math.log(mantissa), -power)
+    low += error + rest
+    high, error = difference(high, -tops)
+    low += error
+    high, error = difference(high, -shift)
+    low += error
     return high + low, low - ((high + low) - high)
 
 

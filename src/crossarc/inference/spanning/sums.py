@@ -95,6 +95,5 @@ def _in_wide_numbers(
     over_ranges(work, _costs(batch.sizes[members]), threads)
 
 
-def _costs(sizes: Ints) -> list[float]:
-    costs: list[float] = (sizes**3 + 100.0).tolist()
-    return costs
+def _costs(sizes: Ints) -> Ints:
+    return sizes**3 + 100

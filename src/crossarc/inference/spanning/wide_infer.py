@@ -7,7 +7,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import LARGEST_SCORE
-from crossarc.inference.spanning.results import assemble, square_of
+from crossarc.inference.spanning.results import assemble, square_of, sum_of
 from crossarc.inference.spanning.wanted import LOG_MARGINALS
 from crossarc.inference.spanning.wide import solve_wide
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
@@ -59,7 +59,8 @@ def _infer_one(
     mantissa, exponent = solve_wide(scores, masses, n, single, tops, wanted, out)
     if mantissa == 0.0:
         return -np.inf, 0.0
-    return assemble(tops, n, 0.0, mantissa, exponent)
+    high, rest = sum_of(tops[1:])
+    return assemble(high, rest, 0.0, mantissa, exponent)
 
 
 @kernel(

@@ -1,7 +1,7 @@
 """The way of numbers from sentences to cells and back.
 
-Whole eights of words go through registers, in which eight times eight numbers change rows and
-columns; a single sentence has nothing to change.
+Eights of words go through registers, in which eight times eight numbers change rows and columns;
+the last eight begins early enough to be whole. A single sentence has nothing to change.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ Ints = NDArray[np.int64]
 
 
 @subkernel()
-def _by_eights(sizes: Ints, members: Ints, h: int) -> int:
-    """How much of row h to take eight at a time from each of eight sentences."""
+def _common(sizes: Ints, members: Ints) -> int:
+    """How many words each of eight sentences has; 0 if there are not eight of them."""
+    if members.shape[0] < LANES:
+        return 0
     shortest = int(sizes[members[0]])
-    for lane in range(1, members.shape[0]):
+    for lane in range(1, LANES):
         shortest = min(shortest, int(sizes[members[lane]]))
-    whole = members.shape[0] == LANES and h <= shortest
-    return shortest // LANES * LANES if whole else 0
+    return shortest
 
 
 @subkernel()
@@ -74,12 +75,15 @@ def gather(
     """The members' square arrays as a block w[m, h] from cell `target`."""
     width, row = at.width, at.width + 1
     filling, entries = spread(cells, missing), cells.reshape(-1)
-    for cell in range(target, target + width * row):
-        store(cells, cell, filling)
+    shared = _common(sizes, members)
+    for m in range(width):
+        for place in range(shared if m < shared else 0, row):
+            store(cells, target + m * row + place, filling)
     for h in range(row):
         place = target + (width if h == 0 else h - 1)
-        common = _by_eights(sizes, members, h)
-        for m in range(0, common, LANES):
+        common = shared if shared >= LANES and h <= shared else 0
+        for first in range(0, common, LANES):
+            m = min(first, common - LANES)
             eight = transpose(_eight_rows(flat, sizes, offsets, members, h, m))
             for x in range(LANES):
                 store_entries(entries, (place + (m + x) * row) * LANES, eight[x])
@@ -110,10 +114,12 @@ def scatter(
 ) -> None:
     """The results of each member, from cells [h, m] to its square array; 0 in column 0."""
     entries = cells.reshape(-1)
+    shared = _common(sizes, members)
     for h in range(at.width + 1):
         source = at.roots if h == 0 else at.reach + (h - 1) * at.width
-        common = _by_eights(sizes, members, h)
-        for m in range(0, common, LANES):
+        common = shared if shared >= LANES and h <= shared else 0
+        for first in range(0, common, LANES):
+            m = min(first, common - LANES)
             eight = transpose(_eight_cells(entries, source + m))
             for lane in range(LANES):
                 store_entries(out, _entry(sizes, offsets, members[lane], h, m), eight[lane])

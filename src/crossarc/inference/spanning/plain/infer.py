@@ -6,11 +6,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import read_lane
+from crossarc.inference.lanes import choose, load, read_lane, spread, store
 from crossarc.inference.spanning.plain.exchange import scatter
 from crossarc.inference.spanning.plain.layout import Layout, lay_out
 from crossarc.inference.spanning.plain.solve import solve_plain
-from crossarc.inference.spanning.results import assemble, log_marginals, square_of
+from crossarc.inference.spanning.results import assemble, difference, log_marginals, square_of
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
@@ -54,13 +54,27 @@ def _total(
 ) -> tuple[float, float]:
     """log Z of a lane; where logarithms are wanted, `out` becomes them."""
     n = scores.shape[0] - 1
-    tops = np.empty(n + 1)
-    for m in range(n):
-        tops[m + 1] = read_lane(cells, at.tops + m, lane)
     shift = read_lane(cells, at.shift, lane)
     if wanted == LOG_MARGINALS:
+        tops = np.empty(n + 1)
+        for m in range(n):
+            tops[m + 1] = read_lane(cells, at.tops + m, lane)
         log_marginals(scores, masses, n, single, tops, shift, out)
-    return assemble(tops, n, shift, mantissa, exponent)
+    tops_sum, rest = read_lane(cells, at.tops_sum, lane), read_lane(cells, at.tops_sum + 1, lane)
+    return assemble(tops_sum, rest, shift, mantissa, exponent)
+
+
+@subkernel()
+def _sum_tops(cells: Floats, at: Layout) -> None:
+    """The sum of each lane's tops and what rounding took from it."""
+    zero = spread(cells, 0.0)
+    high, low = zero, zero
+    for m in range(at.width):
+        top = choose(zero, load(cells, at.ghosts + m), zero, load(cells, at.tops + m))
+        high, error = difference(high, zero - top)
+        low = low + error
+    store(cells, at.tops_sum, high)
+    store(cells, at.tops_sum + 1, low)
 
 
 @subkernel()
@@ -105,6 +119,7 @@ def infer_group(
     solve_plain(
         cells, at, scores, masses, sizes, offsets, members, single, wanted, mantissas, exponents
     )
+    _sum_tops(cells, at)
     if wanted != TOTAL:
         scatter(cells, at, sizes, offsets, members, out)
     for lane in range(count):

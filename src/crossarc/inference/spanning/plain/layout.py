@@ -43,6 +43,7 @@ class Layout(NamedTuple):
     least_reach: int  # of E, if not 0
     shift: int  # of the root's scores
     forbidden: int  # 1 where some arc is
+    tops_sum: int  # of all tops, in two cells
     end: int
 
 
@@ -74,6 +75,7 @@ def lay_out(n: int) -> Layout:
         roots + 6 * width + 3,
         roots + 6 * width + 4,
         roots + 6 * width + 5,
+        roots + 6 * width + 7,
     )
 
 

@@ -25,6 +25,7 @@ from crossarc.inference.lanes import (
     times_power_of_two,
 )
 from crossarc.inference.spanning.plain.layout import Layout
+from crossarc.inference.spanning.results import difference
 from crossarc.kernels import subkernel
 
 __all__ = ["exponentiate", "find_tops"]
@@ -66,14 +67,6 @@ def find_tops(cells: Floats, at: Layout, single: bool) -> None:
 
 
 @subkernel()
-def _difference(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
-    """x - y exactly, as a number and its rounding error (Knuth's two-sum)."""
-    d = x - y
-    back = d + y
-    return d, (x - back) - (y - (back - d))
-
-
-@subkernel()
 def _exponential(cells: Floats, x: Lanes, tail: Lanes) -> Lanes:
     """exp(x + tail) for x from -700 to 700, as `extended.exp_parts`."""
     k = round_down(fused(x, spread(cells, INVERSE_LN2), spread(cells, 0.5)))
@@ -98,9 +91,10 @@ def exponentiate(cells: Floats, at: Layout, single: bool) -> tuple[Lanes, Lanes]
         top = load(cells, at.tops + m)
         for h in range(row):
             score = load(cells, first + h)
-            x, tail = _difference(choose(nothing, score, score, top), top)
+            # What comes of -inf is not used.
+            x, tail = difference(score, top)
             if h == at.width and single:
-                x, more = _difference(x, load(cells, at.shift))
+                x, more = difference(x, load(cells, at.shift))
                 tail = tail + more
             weight = choose(nothing, score, _exponential(cells, x, tail), zero)
             lowest = smaller(lowest, choose(nothing, score, x, zero))
