@@ -102,7 +102,7 @@ def train(
         progress=shown,
     )
     shown.clear()
-    parser.save(output)
+    _save(parser, output)
     _say_what_was_learnt(parser, output)
 
 
@@ -122,6 +122,34 @@ def _check_writable(path: str) -> None:
         raise typer.BadParameter(
             f"{path}: cannot write a file there; check the path", param_hint="-o"
         )
+
+
+def _save(parser: Parser, output: str) -> None:
+    """Save the parser; where that fails, among the temporary files: training takes long."""
+    try:
+        parser.save(output)
+    except OSError as error:
+        spare = _saved_elsewhere(parser, Path(output).name)
+        if spare is None:
+            raise
+        raise ModelError(
+            f"{output}: {error.strerror}; the model is in {spare}: move it where there is room"
+        ) from None
+
+
+def _saved_elsewhere(parser: Parser, name: str) -> Path | None:
+    import tempfile
+
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="crossarc-"))
+    except OSError:
+        return None
+    try:
+        parser.save(folder / name)
+    except OSError:
+        folder.rmdir()
+        return None
+    return folder / name
 
 
 def _warn(path: str, sentences: list[Sentence]) -> None:
