@@ -112,6 +112,8 @@ def _read(path: str, on_error: OnError) -> list[Sentence]:
     report_skipped(reader)
     if not sentences:
         raise ModelError(f"{reader.name}: no sentences to learn from: check the file")
+    if not any((one.heads >= 0).any() for one in sentences):
+        raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
     return sentences
 
 
