@@ -1,120 +1,145 @@
-"""The linear parser: train on one part of a treebank, measure on the other.
+"""The parser from end to end: words a second beside peers, training, memory, waiting times.
 
-    .venv-bench/bin/python benchmarks/parser.py [FOLDER] [--names NAME ...] [--projective]
+    .venv-bench/bin/python benchmarks/parser.py [FOLDER]
 
-Gold tags. UAS and LAS as of CoNLL 2018, punctuation counted; the expected calibration error of
-the heads' probabilities; seconds a pass; microseconds a word, processor time of one thread, for
-encoding, scoring, decoding and labelling; the size of the weights in a file.
+On English-EWT, with the English model that comes with crossarc. Parsing is from tagged CoNLL-U to
+CoNLL-U, files read and written, one thread; the parsers take turns. Training is one log-linear
+pass over all of `train` with two threads, from sentences to a model. Commands run in processes of
+their own. For quiet machines: beside each figure stands what is asked for.
 """
 
 from __future__ import annotations
 
-import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import IO
 
-import numpy as np
-from support.harness import default_treebanks
+from support.harness import ROUNDS, medians, treebank_folder
+from support.peer_parsers import peer_parsers
 
 import crossarc as ca
-from crossarc.evaluation import calibration
-from crossarc.learning import Progress
-from crossarc.models.linear import LinearModel
-from crossarc.models.training import Options, train_linear
 
-T = TypeVar("T")
-NAMES = (
-    "Latin-Perseus",
-    "Slovenian-SSJ",
-    "Ancient_Greek-Perseus",
-    "Gothic-PROIEL",
-    "Turkish-IMST",
-)
-ROUNDS = 3
+COMMAND = Path(sys.executable).with_name("crossarc")
+EXAMPLES = 300  # sentences that peers learn from
+TRAINING = """
+import sys, time
+import crossarc as ca
+sentences = list(ca.read_conllu(sys.argv[1]))
+start = time.perf_counter()
+ca.Parser.train(sentences, projective={projective}, text=False, passes=1, threads=2)
+print(time.perf_counter() - start)
+"""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("treebanks", nargs="?", type=Path, default=default_treebanks())
-    parser.add_argument("--names", nargs="+", default=NAMES)
-    parser.add_argument("--learner", choices=["loglinear", "perceptron"], default="loglinear")
-    parser.add_argument("--projective", action="store_true")
-    parser.add_argument("--passes", type=int, default=Options().passes)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    how = Options(
-        learner=given.learner,
-        projective=given.projective,
-        passes=given.passes,
-        seed=given.seed,
-    )
-    print(f"{given.learner}, {'projective' if given.projective else 'non-projective'}")
-    print(f"{'treebank':24}{'UAS':>7}{'LAS':>7}{'ECE':>8}{'s/pass':>8}{'us/word':>9}{'MB':>6}")
-    for name in given.names:
-        report(name, given.treebanks / name, how)
+    folder = treebank_folder(__doc__) / "English-EWT"
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        parse_files(folder, place)
+        parse_text(folder, place)
+        waiting(folder, place)
+        training(folder, place)
 
 
-def report(name: str, folder: Path, how: Options) -> None:
-    train = list(ca.read_conllu(folder / "train.conllu.gz"))
+def show(what: str, value: str, asked: str = "") -> None:
+    print(f"{what:76}{value:>10}   {f'asked: {asked}' if asked else ''}".rstrip(), flush=True)
+
+
+def parse_files(folder: Path, place: Path) -> None:
     dev = list(ca.read_conllu(folder / "dev.conllu.gz"))
-    ends: list[float] = [time.perf_counter()]
+    words = sum(map(len, dev))
+    source = place / "dev.conllu"
+    ca.write_conllu(dev, source)
+    parser = ca.load("en")
 
-    def note(progress: Progress) -> None:
-        if progress.scores:
-            ends.append(time.perf_counter())
+    def ours(source: Path, target: Path) -> None:
+        ca.write_conllu(parser.parse(ca.read_conllu(source), threads=1), target)
 
-    model = train_linear(train, dev, options=how, progress=note)
-    micros, parsed = fastest(lambda: parse(model, dev, how))
-    scores = ca.evaluate(dev, parsed)
-    size = sum(tensor.nbytes for tensor in model.tensors().values()) / 1e6
-    # The first pass may have waited for kernels.
-    pace = min(np.diff(ends))
-    print(
-        f"{name:24}{scores.uas:7.2f}{scores.las:7.2f}{head_error(model, dev, how):8.4f}"
-        f"{pace:8.1f}{micros * 1e6 / sum(map(len, dev)):9.1f}{size:6.1f}",
-        flush=True,
+    jobs = {"crossarc": ours, **peer_parsers(dev[:EXAMPLES])}
+    for job in jobs.values():
+        job(source, place / "warm")
+    seconds = medians(
+        {name: lambda job=job: job(source, place / "out") for name, job in jobs.items()}
     )
+    for name in jobs:
+        ratio = seconds[name] / seconds["crossarc"]
+        asked = ">= 25,000" if name == "crossarc" else ""
+        beside = "" if name == "crossarc" else f" (crossarc: {ratio:.1f} times as fast)"
+        speed = f"{words / seconds[name]:,.0f}"
+        show(f"tagged CoNLL-U to CoNLL-U, words/s, {name}{beside}", speed, asked)
 
 
-def parse(model: LinearModel, sentences: Sequence[ca.Sentence], how: Options) -> list[ca.Sentence]:
-    """The sentences with the best heads and labels, by one thread."""
-    encoded = model.encode(sentences)
-    best = how.trees(model.arc_scores(encoded, 1), root=how.root, threads=1).argmax()
-    heads = [tree.heads for tree in best]
-    parsed = []
-    logs = model.label_log_probs(encoded, heads, 1)
-    for sentence, own, table in zip(sentences, heads, logs, strict=True):
-        twin = sentence.copy()
-        twin.heads = own
-        twin.deprels = [model.labels[label] for label in table.argmax(axis=1)]
-        parsed.append(twin)
-    return parsed
+def parse_text(folder: Path, place: Path) -> None:
+    parser = ca.load("en")
+    text = " ".join(one.text for one in ca.read_conllu(folder / "dev.conllu.gz"))
+    counted = sum(map(len, parser.parse(text, threads=1)))
+    seconds = medians(
+        {"text": lambda: ca.write_conllu(parser.parse(text, threads=1), place / "out")}
+    )["text"]
+    show("raw text to CoNLL-U, words/s, crossarc", f"{counted / seconds:,.0f}")
 
 
-def head_error(model: LinearModel, dev: Sequence[ca.Sentence], how: Options) -> float:
-    """Expected calibration error of the probabilities of the heads in the best trees.
+def waiting(folder: Path, place: Path) -> None:
+    """From the shell to the end: one sentence, with warm kernels and with none."""
+    one = next(iter(ca.read_conllu(folder / "dev.conllu.gz")))
+    source, target = place / "one.conllu", place / "out"
+    source.write_bytes(bytes(one))
+    for kind, given in (("tagged", [source]), ("text", ["--text", source])):
+        command = [COMMAND, "parse", "-m", "en", "-o", target, *given]
+        spent(command)
+        wall = statistics.median(spent(command)[0] for _ in range(ROUNDS))
+        show(f"crossarc parse, one sentence, {kind}", f"{wall:.2f} s", "<= 1.5 s")
+    empty = {"NUMBA_CACHE_DIR": str(place / "kernels")}
+    command = [COMMAND, "parse", "-m", "en", "--text", source, "-o", target]
+    wall, processor, _ = spent(command, empty)
+    what = f"the same, text, kernels not compiled ({processor:.1f} s of processor)"
+    show(what, f"{wall:.1f} s", "<= 20 s")
 
-    The temperature was fitted on the same sentences: one number for thousands of words.
-    """
-    trees = how.trees(model.arc_scores(model.encode(dev)), root=how.root)
-    probabilities, right = [], []
-    for sentence, tree, marginals in zip(dev, trees.argmax(), trees.marginals(), strict=True):
-        probabilities.append(marginals[tree.heads, np.arange(1, len(tree) + 1)])
-        right.append(tree.heads == sentence.heads)
-    every = np.clip(np.concatenate(probabilities), 0.0, 1.0)
-    return calibration(every, np.concatenate(right)).ece
+
+def training(folder: Path, place: Path) -> None:
+    train, dev = folder / "train.conllu.gz", folder / "dev.conllu.gz"
+    for projective in (True, False):
+        program = TRAINING.format(projective=projective)
+        command = [sys.executable, "-c", program, train]
+        with (place / "seconds").open("w+") as output:
+            memory = spent(command, output=output)[2]
+            output.seek(0)
+            seconds = float(output.read())
+        trees = "projective" if projective else "non-projective"
+        show(f"one pass of training, two threads, {trees}", f"{seconds:.1f} s", "<= 60 s")
+        show("    peak memory", f"{memory:,.0f} MB", "<= 1,500 MB")
+    command = [COMMAND, "train", train, "-o", place / "m", "--passes", "1", "--workers", "2"]
+    wall, _, memory = spent(command)
+    show("crossarc train --passes 1, with tokeniser and tagger", f"{wall:.1f} s")
+    show("    peak memory", f"{memory:,.0f} MB", "<= 1,500 MB")
+    memory = spent([COMMAND, "parse", "-m", "en", dev, "-o", place / "out"])[2]
+    show("crossarc parse, all of dev: peak memory", f"{memory:,.0f} MB", "<= 1,500 MB")
 
 
-def fastest(job: Callable[[], T]) -> tuple[float, T]:
-    """Least processor seconds of some rounds, and the result."""
-    least, result = np.inf, job()
-    for _ in range(ROUNDS):
-        start = time.thread_time()
-        result = job()
-        least = min(least, time.thread_time() - start)
-    return float(least), result
+def spent(
+    command: list[object],
+    environment: dict[str, str] | None = None,
+    output: IO[str] | None = None,
+) -> tuple[float, float, float]:
+    """Seconds on the clock, seconds of processor, and peak megabytes of a process."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        env={**os.environ, **(environment or {})},
+        stdout=output,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{command[0]} ended with status {process.returncode}")
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 if __name__ == "__main__":

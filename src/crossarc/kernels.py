@@ -1,25 +1,37 @@
 """Compiled kernels: the `@kernel` decorator and the list that `crossarc warmup` compiles.
 
-A kernel states its signature, so it exists in exactly one version, compiled when its module is
-first imported and read from the cache afterwards. Parts of kernels are sub-kernels, which cost
-nothing to load. Arrays that a kernel only reads are declared
-with a read-only type, which accepts writable arrays too. Kernels do not recurse: recursion
-together with a kernel cache crashes Numba.
+A kernel states its signature, so it exists in exactly one version. It is compiled by its first call
+after an installation, and read from the cache by the first call in each later program: nobody waits
+for kernels that are not used. Parts of kernels are sub-kernels, compiled into them. Arrays that a
+kernel only reads are declared with a read-only type, which accepts writable arrays too. Kernels do
+not recurse: recursion together with a kernel cache crashes Numba.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 from numba import types
 from numba.core import event
 
-__all__ = ["KERNEL_MODULES", "READ_BOOL", "READ_FLOAT", "READ_INT", "kernel", "subkernel", "warmup"]
+__all__ = [
+    "KERNEL_MODULES",
+    "READ_BOOL",
+    "READ_FLOAT",
+    "READ_INT",
+    "compile_kernels",
+    "kernel",
+    "subkernel",
+    "warmup",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,16 +101,41 @@ event.register("numba:compile", _Announcement())
 _REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 
 
+class _Kernel:
+    """A function for one signature, compiled by the first call."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any, reorder: bool) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._signature, self._reorder = function, signature, reorder
+        self._lock = threading.Lock()
+        self._compiled: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._compiled or self.compile())(*arguments)
+
+    def compile(self) -> Callable[..., Any]:
+        """Compile now, or read from the cache, unless that was done."""
+        with self._lock:
+            if self._compiled is None:
+                options = _options(self._reorder)
+                self._compiled = numba.njit(self._signature, cache=True, **options)(self._function)
+        return self._compiled
+
+
+_KERNELS: defaultdict[str, list[_Kernel]] = defaultdict(list)
+
+
 def kernel(signature: Any, *, reorder: bool = False) -> Callable[[F], F]:
-    """Compile a function for one signature; cached on disk, releasing the GIL.
+    """Compile a function for one signature, at its first call; cached on disk, releasing the GIL.
 
     Args:
         reorder: whether sums of floats may be taken in another order, for vector instructions.
     """
 
     def decorate(function: F) -> F:
-        compiled: F = numba.njit(signature, cache=True, **_options(reorder))(function)
-        return compiled
+        made = _Kernel(function, signature, reorder)
+        _KERNELS[function.__module__].append(made)
+        return cast(F, made)
 
     return decorate
 
@@ -130,9 +167,16 @@ def _options(reorder: bool) -> dict[str, Any]:
     return {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
 
 
+def compile_kernels(module: str) -> None:
+    """Compile the kernels of one module, or read them from the cache."""
+    importlib.import_module(module)
+    for one in _KERNELS[module]:
+        one.compile()
+
+
 def warmup() -> float:
     """Compile every kernel, or read it from the cache; returns the seconds it took."""
     start = time.perf_counter()
     for module in KERNEL_MODULES:
-        importlib.import_module(module)
+        compile_kernels(module)
     return time.perf_counter() - start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.shell import COMMAND, crossarc
 
-from crossarc import read_conllu
+from crossarc import read_conllu, write_conllu
 from crossarc.treebank import SAMPLE_PATH, sample
 
 
@@ -104,6 +105,41 @@ def test_empty_columns_are_said(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert f"crossarc: {bare}: UPOS is empty".encode() in done.stderr
     assert f"crossarc: {bare}: DEPREL is empty".encode() in done.stderr
+
+
+@pytest.mark.parametrize("place", ["train", "dev"])
+def test_a_treebank_without_heads_is_refused(place: str, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.conllu"
+    bare.write_bytes(b"1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n" * 3)
+    files = [bare] if place == "train" else ["@sample", "--dev", bare]
+    done = crossarc("train", *files, "-o", tmp_path / "model")
+    assert done.returncode == 1
+    complaint = f"crossarc: {bare}: no word has a HEAD: give a treebank with trees\n"
+    assert done.stderr.decode() == complaint
+    assert list(tmp_path.iterdir()) == [bare]
+
+
+def test_dev_with_other_relations(tmp_path: Path) -> None:
+    """They count as wrong, and that is all."""
+    dev = tmp_path / "dev.conllu"
+    strange = [sentence.copy() for sentence in sample()[:20]]
+    for sentence in strange:
+        sentence.deprels = ["strange"] * len(sentence)
+    write_conllu(strange, dev)
+    done = crossarc("train", "@sample", "--dev", dev, "-o", tmp_path / "model", "--passes", 2)
+    assert done.returncode == 0
+    assert done.stderr.count(b"\n") == 1
+    assert b"LAS 0.00" in done.stderr
+
+
+@pytest.mark.parametrize("size", [1, 500])
+def test_short_and_long_sentences(size: int, model: Path) -> None:
+    rows = (f"{m}\tword\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for m in range(1, size + 1))
+    done = crossarc("parse", "-m", model, "--probabilities", stdin="".join([*rows, "\n"]).encode())
+    assert (done.returncode, done.stderr) == (0, b"")
+    [parsed] = read_conllu(io.BytesIO(done.stdout))
+    assert len(parsed) == size
+    assert parsed.tree.is_single_root
 
 
 def test_review_is_a_table_without_a_terminal(model: Path) -> None:

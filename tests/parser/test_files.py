@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,21 @@ def test_training_again_gives_the_same_file(
     for threads in (1, 2):
         Parser.train(bank[:40], passes=2, threads=threads).save(tmp_path / str(threads))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_a_full_disk_leaves_the_old_file(parser: Parser, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(b"precious")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            parser.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.filename == str(path)
+    assert path.read_bytes() == b"precious"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_no_such_model() -> None:

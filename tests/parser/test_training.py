@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import crossarc as ca
 from crossarc import ModelError, Sentence
+from crossarc.learning import Progress
 from crossarc.parser import Parser
 from crossarc.treebank import sample
 
@@ -33,6 +35,8 @@ def test_nothing_to_learn_from() -> None:
         Parser.train([])
     with pytest.raises(ModelError, match="nothing to learn from: no sentence has a head"):
         Parser.train([Sentence.build(["a", "b"])], text=False)
+    with pytest.raises(ModelError, match="no held-out sentence has a head: give some with trees"):
+        Parser.train([built([0, 1])], dev=[Sentence.build(["a", "b"])], text=False)
 
 
 def test_without_tags_and_relations() -> None:
@@ -57,6 +61,33 @@ def test_dev_with_labels_that_were_not_seen() -> None:
     assert parser.labels == ("dep",)
     assert parser.training["uas"] == 100.0
     assert parser.training["las"] == 0.0
+    assert parser.model.label_temperature == 1.0
+
+
+def test_dev_with_none_of_the_labels_decides_by_heads() -> None:
+    """LAS is 0 after every pass: the best by UAS is kept, not the first."""
+    train, dev = sample()[::2], sample()[1::2]
+    for sentence in dev:
+        sentence.deprels = ["strange"] * len(sentence)
+    reached: list[float] = []
+
+    def note(_: str, state: Progress | None) -> None:
+        if state is not None and state.scores:
+            reached.append(state.scores["uas"])
+
+    parser = Parser.train(train, dev=dev, passes=4, text=False, progress=note)
+    assert reached[0] < max(reached)
+    assert parser.training["uas"] == max(reached)
+    assert ca.evaluate(dev, parser.parse(dev)).uas == max(reached)
+
+
+@pytest.mark.parametrize("size", [1, 500])
+def test_short_and_long_sentences_are_learnt(size: int) -> None:
+    chains = [built(list(range(size))), built(list(range(size)))]
+    for projective in (False, True):
+        parser = Parser.train(chains, passes=2, projective=projective, text=False)
+        [parsed] = parser.parse(chains[:1])
+        assert parsed.heads.tolist() == list(range(size))
 
 
 def test_stages_are_told() -> None:

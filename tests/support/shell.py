@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +16,17 @@ def crossarc(
     stdin: bytes | None = None,
     cwd: Path | None = None,
     env: dict[str, str] | None = None,
+    largest_file: int | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """The finished process, with its output; standard input is empty unless given."""
+    """The finished process, with its output; standard input is empty unless given.
+
+    Files cannot grow beyond `largest_file` bytes, as on a disk that is full.
+    """
+
+    def limit() -> None:
+        if largest_file is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+
     return subprocess.run(
         [COMMAND, *map(str, arguments)],
         input=stdin or b"",
@@ -25,4 +35,5 @@ def crossarc(
         env={**os.environ, **(env or {})},
         check=False,
         timeout=300,
+        preexec_fn=limit,
     )

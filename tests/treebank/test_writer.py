@@ -61,6 +61,20 @@ def test_devices_are_written_to_directly() -> None:
     assert not Path(os.devnull).is_file()
 
 
+def test_errors_of_writing_name_the_file() -> None:
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        ca.write_conllu(sample(), "/dev/full")
+
+
+def test_errors_of_reading_do_not(tmp_path: Path) -> None:
+    def lost() -> Iterator[ca.Sentence]:
+        yield sample()[0]
+        raise OSError("the line is dead")
+
+    with pytest.raises(OSError, match=r"^the line is dead$"):
+        ca.write_conllu(lost(), tmp_path / "out.conllu.gz")
+
+
 def test_text_files(tmp_path: Path) -> None:
     output = io.StringIO()
     ca.write_conllu(sample(), output)

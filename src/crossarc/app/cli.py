@@ -28,6 +28,7 @@ from crossarc.errors import CrossarcError
 __all__ = ["app", "main"]
 
 _WRONG_PATH = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM}
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 app = typer.Typer(
     name="crossarc",
@@ -74,7 +75,8 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         if error.errno in _WRONG_PATH:
             _end(f"{place}{error.strerror}; check the path", 2)
-        _end(f"{place}{error.strerror or error}", 1)
+        remedy = "; make room or write elsewhere" if error.errno in _NO_ROOM else ""
+        _end(f"{place}{error.strerror or error}{remedy}", 1)
 
 
 def _end(message: str, status: int) -> None:

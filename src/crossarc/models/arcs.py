@@ -88,8 +88,7 @@ def _sum_word(
     return float(total)
 
 
-@kernel([types.void(*SENTENCES, kind, _FLOAT, _OUT, _INT, _INT) for kind in READ_WEIGHTS])
-def score_arcs(
+def _score_arcs(
     codes: Ints,
     sizes: Ints,
     starts: Ints,
@@ -115,7 +114,9 @@ def score_arcs(
         bits: each part of the table has 2**bits weights.
         scale: what weights are multiplied by.
     """
-    longest = sizes[begin:end].max() if begin < end else 0
+    longest = 0
+    for s in range(begin, end):
+        longest = max(longest, sizes[s])
     heads, modifiers, counts, sums, found = arc_room(longest, plan)
     hashes, flat = key_hashes(), codes.reshape(-1)
     for s in range(begin, end):
@@ -140,3 +141,10 @@ def score_arcs(
                         heads, modifiers, h, m, found[k], hashes[found[k] >> 4], span, weights, bits
                     )
                 out[squares[s] + h * width + m] = total * scale
+
+
+#: `_score_arcs` for each kind of weights: whoever parses does not wait for the kernel that learns.
+score_arcs = {
+    kind: kernel(types.void(*SENTENCES, weights, _FLOAT, _OUT, _INT, _INT))(_score_arcs)
+    for kind, weights in READ_WEIGHTS.items()
+}

@@ -99,8 +99,7 @@ def _add_window(weights: Weights, at: int, sums: Singles) -> None:
         sums[k] += np.float32(weights[at + k])
 
 
-@kernel([types.void(*ARCS, kind, types.float64, _F2, _INT, _INT) for kind in READ_WEIGHTS])
-def score_labels(
+def _score_labels(
     codes: Ints,
     rows: Ints,
     heads: Ints,
@@ -140,13 +139,22 @@ def score_labels(
             out[a, k] = sums[k] * scale
 
 
+#: `_score_labels` for each kind of weights, as in `arcs`.
+score_labels = {
+    kind: kernel(types.void(*ARCS, weights, types.float64, _F2, _INT, _INT))(_score_labels)
+    for kind, weights in READ_WEIGHTS.items()
+}
+
+
 @kernel(types.float64(_F2, READ_INT))
 def log_softmax(scores: Floats, gold: Ints) -> float:
     """Scores to log-probabilities in place; returns minus the sum of those of gold labels."""
     loss = 0.0
     for a in range(scores.shape[0]):
         row = scores[a]
-        top = row.max()
+        top = row[0]
+        for k in range(1, row.shape[0]):
+            top = max(top, row[k])
         total = 0.0
         for k in range(row.shape[0]):
             total += math.exp(row[k] - top)

@@ -91,7 +91,7 @@ class ArcScorer(Scorer):
 
     def scores(self, encoded: Encoded, threads: int | None = None) -> Floats:
         """(n + 1)^2 scores a sentence, one sentence after the other; unusable ones are 0."""
-        score = self._on(score_arcs, encoded)
+        score = self._on(score_arcs[self.weights.dtype], encoded)
         out = np.zeros(int(encoded.squares[-1]))
 
         def work(begin: int, end: int) -> None:
@@ -161,7 +161,7 @@ class LabelScorer(Scorer):
 
     def scores(self, arcs: Arcs, threads: int | None = None) -> Floats:
         """(arcs, labels)."""
-        score = self._on(score_labels, arcs)
+        score = self._on(score_labels[self.weights.dtype], arcs)
         out = np.empty((len(arcs), self.labels))
 
         def work(begin: int, end: int) -> None:

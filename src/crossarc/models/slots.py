@@ -41,9 +41,10 @@ Halves = NDArray[np.uint32]
 READ_CODES = types.Array(types.int64, 2, "C", readonly=True)
 READ_PLAN = types.Array(types.int64, 3, "C", readonly=True)
 #: Weights are float32 while they are learnt, and int16 with a scale afterwards.
-READ_WEIGHTS = tuple(
-    types.Array(kind, 1, "C", readonly=True) for kind in (types.float32, types.int16)
-)
+READ_WEIGHTS = {
+    np.dtype(kind.name): types.Array(kind, 1, "C", readonly=True)
+    for kind in (types.float32, types.int16)
+}
 
 # Classes of distances: 1, 2, 3, 4, 5 to 6, 7 to 10, and beyond.
 _DISTANCES = 7

@@ -84,11 +84,13 @@ def train_linear(
         model: the model to train, by default one built from the sentences.
 
     Raises:
-        ModelError: there is no sentence, or none with heads.
+        ModelError: there is no sentence with heads to learn from, or none among those held out.
     """
     how = options or Options()
     if not any((one.heads >= 0).any() for one in sentences):
         raise ModelError("there is nothing to learn from: no sentence has a head")
+    if dev and not any((one.heads >= 0).any() for one in dev):
+        raise ModelError("no held-out sentence has a head: give some with trees, or none at all")
     task = _LinearTask(model or LinearModel.build(sentences), sentences, dev, how)
     run_passes(
         task,
@@ -156,7 +158,10 @@ class _LinearTask:
         return loss
 
     def end_pass(self, number: int) -> dict[str, float]:
-        """LAS and UAS of the held-out sentences, under the mean of the weights."""
+        """LAS and UAS of the held-out sentences, under the mean of the weights.
+
+        UAS decides where none of their labels is known, and LAS can only be 0.
+        """
         if self.dev is None:
             return {}
         model = self.model
@@ -164,7 +169,7 @@ class _LinearTask:
         model.arcs.weights, model.label_scorer.weights = self._means()
         scores = attachment(model, self.dev, self.how)
         model.arcs.weights, model.label_scorer.weights = kept
-        return scores
+        return scores if (self.dev.gold_arcs()[1] >= 0).any() else dict(reversed(scores.items()))
 
     def _means(self) -> tuple[Singles, Singles]:
         return self.arc_rule.mean(), self.label_rule.mean()
@@ -229,4 +234,5 @@ def calibrate(model: LinearModel, held_out: Encoded, options: Options | None = N
         return loss
 
     model.arc_temperature = fit_temperature(arc_loss)
-    model.label_temperature = fit_temperature(label_loss)
+    if known.any():
+        model.label_temperature = fit_temperature(label_loss)

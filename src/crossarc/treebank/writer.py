@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from crossarc.treebank.sentence import BYTE_ORDER_MARK, Sentence
 from crossarc.treebank.values import missing_break
@@ -70,13 +70,14 @@ def open_output(path_or_file: Writable, *, compress: bool = True) -> Iterator[_W
         return
     # A link stays a link: what it points to is replaced.
     path = Path(os.path.realpath(path_or_file))
+    name = os.fspath(path_or_file)
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        with path.open("wb") as file:
+        with _opened(path, name) as file:
             yield _Write(file)
         return
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with _opened(partial, os.fspath(path_or_file)) as file:
+        with _opened(partial, name) as file:
             if path.exists():
                 os.chmod(partial, stat.S_IMODE(path.stat().st_mode))
             with _compressed(file, path.suffix if compress else "") as stream:
@@ -87,13 +88,29 @@ def open_output(path_or_file: Writable, *, compress: bool = True) -> Iterator[_W
         raise
 
 
-def _opened(partial: Path, name: str) -> BinaryIO:
-    """Open the partial file; an error names the file that was asked for."""
-    try:
-        return partial.open("wb")
-    except OSError as error:
-        error.filename = name
-        raise
+class _NamedFile(io.FileIO):
+    """A file to write to; errors name the file that was asked for, which may be another."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._asked = name
+        with self._naming():
+            super().__init__(path, "wb")
+
+    def write(self, data: Any, /) -> int:
+        with self._naming():
+            return super().write(data)
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            error.filename = self._asked
+            raise
+
+
+def _opened(path: Path, name: str) -> BinaryIO:
+    return io.BufferedWriter(_NamedFile(path, name))
 
 
 @contextmanager

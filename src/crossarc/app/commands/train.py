@@ -102,7 +102,7 @@ def train(
         progress=shown,
     )
     shown.clear()
-    parser.save(output)
+    _save(parser, output)
     _say_what_was_learnt(parser, output)
 
 
@@ -112,6 +112,8 @@ def _read(path: str, on_error: OnError) -> list[Sentence]:
     report_skipped(reader)
     if not sentences:
         raise ModelError(f"{reader.name}: no sentences to learn from: check the file")
+    if not any((one.heads >= 0).any() for one in sentences):
+        raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
     return sentences
 
 
@@ -122,6 +124,34 @@ def _check_writable(path: str) -> None:
         raise typer.BadParameter(
             f"{path}: cannot write a file there; check the path", param_hint="-o"
         )
+
+
+def _save(parser: Parser, output: str) -> None:
+    """Save the parser; where that fails, among the temporary files: training takes long."""
+    try:
+        parser.save(output)
+    except OSError as error:
+        spare = _saved_elsewhere(parser, Path(output).name)
+        if spare is None:
+            raise
+        raise ModelError(
+            f"{output}: {error.strerror}; the model is in {spare}: move it where there is room"
+        ) from None
+
+
+def _saved_elsewhere(parser: Parser, name: str) -> Path | None:
+    import tempfile
+
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="crossarc-"))
+    except OSError:
+        return None
+    try:
+        parser.save(folder / name)
+    except OSError:
+        folder.rmdir()
+        return None
+    return folder / name
 
 
 def _warn(path: str, sentences: list[Sentence]) -> None:

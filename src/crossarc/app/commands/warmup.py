@@ -13,18 +13,12 @@ def warmup(workers: WorkersOption = None) -> None:
     import time
     from concurrent.futures import ProcessPoolExecutor
 
-    from crossarc.kernels import KERNEL_MODULES
+    from crossarc.kernels import KERNEL_MODULES, compile_kernels
     from crossarc.parallel import thread_count
 
     start = time.perf_counter()
     # The compiler works for one thread at a time, so the work is shared by processes.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(thread_count(workers), mp_context=context) as pool:
-        list(pool.map(_compile, KERNEL_MODULES))
+        list(pool.map(compile_kernels, KERNEL_MODULES))
     print(f"kernels ready in {time.perf_counter() - start:.1f} s")
-
-
-def _compile(module: str) -> None:
-    import importlib
-
-    importlib.import_module(module)
