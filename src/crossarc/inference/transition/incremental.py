@@ -1,8 +1,8 @@
 """Covington's order of pairs: each word with all words before it, the nearest first.
 
-    for i = 1 up to n
-        for j = i - 1 down to 1
-            LINK(i, j)  if  PERMISSIBLE(i, j)
+for i = 1 up to n
+    for j = i - 1 down to 1
+        LINK(i, j)  if  PERMISSIBLE(i, j)
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _is_out_of_reach(head: Ints, gold: Ints, i: int, j: int, m: int) -> bool:
         return True
     while h > 0 and h != m:
         h = head[h]
-    return h == m
+    return bool(h == m)
 
 
 @subkernel()
@@ -87,10 +87,7 @@ def _cycles(head: Ints, gold: Ints, i: int, j: int) -> int:
         while m > 0 and m != start and steps < gold.shape[0]:
             steps += 1
             if head[m] > 0:
-                if m < start and head[m] != gold[m]:
-                    m = 0
-                else:
-                    m = head[m]
+                m = 0 if m < start and head[m] != gold[m] else head[m]
             else:
                 m = 0 if _is_out_of_reach(head, gold, i, j, m) else gold[m]
         count += m == start

@@ -76,7 +76,7 @@ def reach_pair(forest: Ints, i: int, j: int) -> None:
 @subkernel()
 def degree_of_pair(forest: Ints, i: int, j: int) -> int:
     """The pieces of an arc between i and j, at the pair that was reached."""
-    return forest[COUNTS, _PIECES] - _passed_over(forest, i, j)
+    return int(forest[COUNTS, _PIECES] - _passed_over(forest, i, j))
 
 
 @subkernel()
@@ -89,7 +89,7 @@ def leave_pair(forest: Ints, j: int) -> None:
 @subkernel()
 def is_closed(forest: Ints, bound: int) -> bool:
     """Whether no later pair of i can have an arc within the bound."""
-    return forest[COUNTS, _FOR_GOOD] > bound
+    return bool(forest[COUNTS, _FOR_GOOD] > bound)
 
 
 @subkernel()

@@ -76,7 +76,7 @@ def given_arc(given: Ints, i: int, j: int) -> int:
 @subkernel()
 def is_pending(reach: Ints, i: int, j: int) -> bool:
     """Whether arcs are given that join i to words before j."""
-    return reach[i] < j
+    return bool(reach[i] < j)
 
 
 @subkernel()

@@ -140,9 +140,7 @@ def take(
 
 
 @subkernel()
-def score_actions(
-    model: Model, scratch: Scratch, forest: Ints, row: int, i: int, j: int
-) -> None:
+def score_actions(model: Model, scratch: Scratch, forest: Ints, row: int, i: int, j: int) -> None:
     """The scores of all transitions at (i, j)."""
     look_at_pair(forest, i, j, scratch.places, scratch.numbers)
     _score(model, scratch, row, 0, model.bounds[0], scratch.actions)
@@ -172,9 +170,7 @@ def best_label(model: Model, scratch: Scratch, forest: Ints, row: int, h: int, m
 
 
 @subkernel()
-def _score(
-    model: Model, scratch: Scratch, row: int, begin: int, end: int, scores: Ints
-) -> None:
+def _score(model: Model, scratch: Scratch, row: int, begin: int, end: int, scores: Ints) -> None:
     feature_slots(
         model.codes,
         row,
@@ -198,7 +194,7 @@ def _score(
 def best_root(model: Model, scratch: Scratch, forest: Ints, row: int, given: Ints) -> int:
     """The word without head to be the root of a tree with a single one: a given one, else that
     with the best score; the first of equals."""
-    best, best_score = 0, np.int64(0)
+    best, best_score = 0, 0
     for m in range(1, given.shape[0]):
         if given[m] == 0:
             return m
@@ -215,7 +211,7 @@ def score_root(model: Model, scratch: Scratch, forest: Ints, row: int, m: int) -
     """The score of m as the root."""
     look_at_root(forest, m, scratch.places, scratch.numbers)
     _score(model, scratch, row, model.bounds[1], model.bounds[2], scratch.root)
-    return scratch.root[0]
+    return int(scratch.root[0])
 
 
 @subkernel()

@@ -21,8 +21,8 @@ from crossarc.models.hashing import hash_code, hash_start, slot
 __all__ = [
     "LABEL",
     "MODEL_ROWS",
-    "PLACE_COUNT",
     "NUMBER_COUNT",
+    "PLACE_COUNT",
     "READ_PLAN",
     "add_arc",
     "feature_slots",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.transition.oracle import cheapest
 from crossarc.inference.transition.pieces import HEAD, MARGIN, begin_word, end_word, leave_pair
-from crossarc.inference.transition.system import LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT, begin_given
+from crossarc.inference.transition.system import LEFT_ARC, NO_ARC, SHIFT, begin_given
 from crossarc.kernels import READ_INT, kernel, subkernel
 from crossarc.models.covington.choosing import (
     Model,
@@ -75,7 +75,14 @@ def change(memory: Memory, scratch: Scratch, features: int, outcome: int, amount
 
 @subkernel()
 def learn_label(
-    model: Model, memory: Memory, scratch: Scratch, gold: Gold, forest: Ints, row: int, h: int, m: int
+    model: Model,
+    memory: Memory,
+    scratch: Scratch,
+    gold: Gold,
+    forest: Ints,
+    row: int,
+    h: int,
+    m: int,
 ) -> int:
     """Choose the label of an arc; if the arc is gold, learn its label."""
     label = best_label(model, scratch, forest, row, h, m)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -91,9 +92,12 @@ class CovingtonModel:
         """Codes of all words; with `gold`, of their heads and labels too."""
         return self.encoder.encode(sentences, Vocabulary(self.labels) if gold else None)
 
-    def arguments(self, encoded: Encoded, weights: NDArray[Any]) -> tuple[Any, ...]:
-        """What the kernels of learning and of parsing take first."""
-        return (
+    def on(
+        self, kernel: Callable[..., None], encoded: Encoded, weights: NDArray[Any]
+    ) -> Callable[..., None]:
+        """A kernel of learning or of parsing with its first arguments filled in."""
+        return partial(
+            kernel,
             encoded.codes,
             encoded.sizes,
             encoded.starts,
@@ -115,16 +119,16 @@ class CovingtonModel:
         Args:
             given: heads that must stay, -1 for words without one.
         """
-        from crossarc.models.covington.greedy import parse_greedily as parse
+        from crossarc.models.covington.greedy import parse_greedily
 
         total = len(encoded.heads)
         fixed = np.full(total, -1, np.int64) if given is None else given
         heads, labels = np.zeros(total, np.int64), np.zeros(total, np.int64)
         asked = np.zeros(len(encoded), np.int64)
-        common = self.arguments(encoded, self.weights)
+        parse = self.on(parse_greedily, encoded, self.weights)
 
         def work(begin: int, end: int) -> None:
-            parse(*common, self.beam, fixed, heads, labels, asked, begin, end)
+            parse(self.beam, fixed, heads, labels, asked, begin, end)
 
         over_ranges(work, (encoded.sizes + 1).tolist(), threads)
         return heads, labels, asked

@@ -63,9 +63,7 @@ def train_covington(
     how = options or CovingtonOptions()
     if not any((one.heads >= 0).any() for one in sentences):
         raise ModelError("there is nothing to learn from: no sentence has a head")
-    model = CovingtonModel.build(
-        sentences, max_degree=how.max_degree, root=how.root, beam=how.beam
-    )
+    model = CovingtonModel.build(sentences, max_degree=how.max_degree, root=how.root, beam=how.beam)
     task = _Task(model, sentences, dev, how)
     run_passes(
         task,
@@ -107,8 +105,8 @@ class _Task:
         """Learn from sentences; returns the number of mistakes."""
         batch = self.data.take(sentences)
         before = self._counts[1]
-        learn_greedily(
-            *self.model.arguments(batch, self._weights),
+        learn = self.model.on(learn_greedily, batch, self._weights)
+        learn(
             batch.heads,
             batch.labels,
             self._drift,
