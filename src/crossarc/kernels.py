@@ -56,6 +56,8 @@ KERNEL_MODULES = (
     "crossarc.learning.rules",
     "crossarc.models.arc_gradients",
     "crossarc.models.arcs",
+    "crossarc.models.covington.beam",
+    "crossarc.models.covington.beam_learning",
     "crossarc.models.covington.greedy",
     "crossarc.models.covington.learning",
     "crossarc.models.label_gradients",

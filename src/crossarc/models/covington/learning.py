@@ -27,13 +27,38 @@ from crossarc.models.covington.choosing import (
 from crossarc.models.covington.features import MODEL_ROWS, READ_PLAN, add_arc, seeds_of
 from crossarc.models.hashing import hash_code, hash_start, slot
 
-__all__ = ["learn_greedily"]
+__all__ = [
+    "LEARN_ARGUMENTS",
+    "Gold",
+    "Memory",
+    "gold_of",
+    "learn_end",
+    "learn_greedily",
+    "learn_label",
+]
 
 Ints = NDArray[np.int64]
 Array = NDArray[Any]
 
 _CODES = types.Array(types.int64, 2, "C", readonly=True)
 _FLAGS = types.Array(types.boolean, 2, "C", readonly=True)
+LEARN_ARGUMENTS = (
+    _CODES,
+    READ_INT,
+    READ_INT,
+    READ_INT,
+    READ_PLAN,
+    READ_INT,
+    types.int64,
+    types.int32[::1],
+    _FLAGS,
+    types.int64,
+    types.boolean,
+    READ_INT,
+    READ_INT,
+    types.float64[::1],
+    types.int64[::1],
+)
 
 
 class Memory(NamedTuple):
@@ -52,6 +77,15 @@ class Gold(NamedTuple):
 
     heads: Ints
     labels: Ints
+
+
+@subkernel()
+def gold_of(heads: Ints, labels: Ints, first: int, n: int) -> Gold:
+    """The gold tree of n words that begin at `first`."""
+    gold = Gold(np.full(n + 1, -1, np.int64), np.full(n + 1, -1, np.int64))
+    gold.heads[1:] = heads[first : first + n]
+    gold.labels[1:] = labels[first : first + n]
+    return gold
 
 
 @subkernel()
@@ -121,27 +155,7 @@ def _chance(seed: int, step: int) -> float:
     return slot(hash_code(hash_start(seed), step), 30) / (1 << 30)
 
 
-@kernel(
-    types.void(
-        _CODES,
-        READ_INT,
-        READ_INT,
-        READ_INT,
-        READ_PLAN,
-        READ_INT,
-        types.int64,
-        types.int32[::1],
-        _FLAGS,
-        types.int64,
-        types.boolean,
-        READ_INT,
-        READ_INT,
-        types.float64[::1],
-        types.int64[::1],
-        types.float64,
-        types.int64,
-    )
-)
+@kernel(types.void(*LEARN_ARGUMENTS, types.float64, types.int64))
 def learn_greedily(
     codes: Ints,
     sizes: Ints,
@@ -172,10 +186,8 @@ def learn_greedily(
     memory = Memory(weights, drift, counts)
     scratch = make_scratch(plan.shape[0], permitted.shape[1])
     for s in range(sizes.shape[0]):
-        n, row, first = sizes[s], starts[s], words[s]
-        gold = Gold(np.full(n + 1, -1, np.int64), np.full(n + 1, -1, np.int64))
-        gold.heads[1:] = gold_heads[first : first + n]
-        gold.labels[1:] = gold_labels[first : first + n]
+        n, row = sizes[s], starts[s]
+        gold = gold_of(gold_heads, gold_labels, words[s], n)
         rules = Rules(bound, np.full(n + 1, -1, np.int64), np.empty(n + 1, np.int64))
         forest = np.zeros((MODEL_ROWS, n + MARGIN), np.int64)
         begin_given(forest, rules.given, rules.reach)
@@ -187,6 +199,9 @@ def learn_greedily(
                 if j == 0:
                     break
                 right = cheapest(forest[HEAD], gold.heads, allowed, i, j)
+                if right >> SHIFT & 1:
+                    # Where nothing is lost, fewer pairs are tried.
+                    right &= ~(1 << NO_ARC)
                 score_actions(model, scratch, forest, row, i, j)
                 action = best_allowed(scratch.actions, allowed)
                 free = best_allowed(scratch.actions, right)

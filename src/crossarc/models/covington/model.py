@@ -119,13 +119,16 @@ class CovingtonModel:
         Args:
             given: heads that must stay, -1 for words without one.
         """
-        from crossarc.models.covington.greedy import parse_greedily
+        if self.beam == 1:
+            from crossarc.models.covington.greedy import parse_greedily as search
+        else:
+            from crossarc.models.covington.beam import parse_with_beam as search
 
         total = len(encoded.heads)
         fixed = np.full(total, -1, np.int64) if given is None else given
         heads, labels = np.zeros(total, np.int64), np.zeros(total, np.int64)
         asked = np.zeros(len(encoded), np.int64)
-        parse = self.on(parse_greedily, encoded, self.weights)
+        parse = self.on(search, encoded, self.weights)
 
         def work(begin: int, end: int) -> None:
             parse(self.beam, fixed, heads, labels, asked, begin, end)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.inference.distribution import Root
 from crossarc.learning import Progress, run_passes
-from crossarc.models.covington.learning import learn_greedily
 from crossarc.models.covington.model import CovingtonModel
 from crossarc.models.encode import Encoded
 from crossarc.models.packing import prune, quantised
@@ -105,15 +104,18 @@ class _Task:
         """Learn from sentences; returns the number of mistakes."""
         batch = self.data.take(sentences)
         before = self._counts[1]
-        learn = self.model.on(learn_greedily, batch, self._weights)
-        learn(
-            batch.heads,
-            batch.labels,
-            self._drift,
-            self._counts,
-            self._exploring,
-            self.how.seed,
-        )
+        gold = batch.heads, batch.labels
+        memory = self._drift, self._counts
+        if self.how.beam == 1:
+            from crossarc.models.covington.learning import learn_greedily
+
+            learn = self.model.on(learn_greedily, batch, self._weights)
+            learn(*gold, *memory, self._exploring, self.how.seed)
+        else:
+            from crossarc.models.covington.beam_learning import learn_with_beam
+
+            learn = self.model.on(learn_with_beam, batch, self._weights)
+            learn(*gold, *memory, self.how.beam)
         return float(self._counts[1] - before)
 
     def end_pass(self, number: int) -> dict[str, float]:
