@@ -6,8 +6,9 @@ those within reach form together (Gomez-Rodriguez & Fernandez-Gonzalez 2015, sec
 has one head there, so cycles share no node, and each costs one arc. An arc is out of reach if its
 pair has been left, if its modifier has another head, or if it would close a cycle with arcs made.
 
-Under a bound this is an approximation from below: it takes gold arcs to be permissible when their
-pair comes, which wrong arcs before may prevent.
+Under a bound, pairs of i are also out of reach behind more words without head than the bound
+allows, since these stay pieces of all arcs of i. What is left is an approximation from below: gold
+arcs are taken to be permissible when their pair comes, which earlier arcs may prevent.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Ints = NDArray[np.int64]
 
 
 @subkernel()
-def cheapest(head: Ints, gold: Ints, allowed: int, i: int, j: int) -> int:
+def cheapest(head: Ints, gold: Ints, bound: int, allowed: int, i: int, j: int) -> int:
     """Of the transitions allowed at (i, j), a bit each, those that lose the fewest gold arcs."""
     fewest, found = gold.shape[0] + 1, 0
     for action in range(4):
@@ -33,7 +34,7 @@ def cheapest(head: Ints, gold: Ints, allowed: int, i: int, j: int) -> int:
         m = i if action == RIGHT_ARC else j
         if action in (LEFT_ARC, RIGHT_ARC):
             head[m] = i + j - m
-        lost = loss(head, gold, i, 0 if action == SHIFT else j - 1)
+        lost = loss(head, gold, bound, i, 0 if action == SHIFT else j - 1)
         if action in (LEFT_ARC, RIGHT_ARC):
             head[m] = 0
         if lost < fewest:
@@ -44,12 +45,17 @@ def cheapest(head: Ints, gold: Ints, allowed: int, i: int, j: int) -> int:
 
 
 @subkernel()
-def loss(head: Ints, gold: Ints, i: int, j: int) -> int:
+def loss(head: Ints, gold: Ints, bound: int, i: int, j: int) -> int:
     """Gold heads that no continuation finds; of i, the pairs from (i, j) on are still to come.
 
     Args:
         head, gold: that of word 1 at 1; head 0 for none yet, gold -1 where none counts.
     """
+    pieces = 0
+    for r in range(j + 1, i):
+        pieces += head[r] == 0
+    if pieces > bound:
+        j = 0
     lost, wrong = 0, False
     for m in range(1, i + 1):
         if head[m] > 0 and head[m] != gold[m]:

@@ -198,7 +198,7 @@ def learn_greedily(
                 j, allowed = next_choice(model, scratch, rules, forest, row, i, j)
                 if j == 0:
                     break
-                right = cheapest(forest[HEAD], gold.heads, allowed, i, j)
+                right = cheapest(forest[HEAD], gold.heads, bound, allowed, i, j)
                 if right >> SHIFT & 1:
                     # Where nothing is lost, fewer pairs are tried.
                     right &= ~(1 << NO_ARC)
