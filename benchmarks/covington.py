@@ -77,7 +77,11 @@ def compare(name: str, folder: Path, beam: int, seed: int) -> None:
         scores = ca.evaluate(dev, parsed)
         change = paired_bootstrap(dev, parsed, free)
         row = f"{name:22} {constraint:13}{scores.uas:7.2f}{scores.las:7.2f}"
-        row += f"{change.difference:7.2f}{change.p:8.4f}" if parsed != free else f"{'-':>7}{'-':>8}"
+        row += (
+            f"{change.difference:7.2f}{change.p:8.4f}"
+            if constraint != "unbounded"
+            else f"{'-':>7}{'-':>8}"
+        )
         pairs = asked(one, dev)
         row += f"{'-':>7}" if pairs is None else f"{pairs / words:7.2f}"
         print(f"{row}{words / pace[constraint]:9,.0f}{seconds[constraint]:9.1f}", flush=True)
