@@ -61,7 +61,7 @@ def parse_with_beam(
         beam = make_beam(width, n, rules, 0)
         asked[s] = 0
         for i in range(1, n + 1):
-            start_pairs(model, scratch, rules, beam, row, i)
+            start_pairs(rules, beam, i)
             while True:
                 j = beam.pairs[:width][beam.alive[:width]].max()
                 if j == 0:

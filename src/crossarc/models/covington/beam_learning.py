@@ -93,7 +93,7 @@ def _search(
     lead, gold_steps, other_steps = -1, 0, 0
     other = np.zeros(beam.past.shape[1], np.int8)
     for i in range(1, gold.heads.shape[0]):
-        start_pairs(model, scratch, rules, beam, row, i)
+        start_pairs(rules, beam, i)
         while True:
             j = beam.pairs[beam.alive].max()
             if j == 0:
@@ -134,7 +134,7 @@ def _features(
         begin_word(forest)
         j = i - 1
         while k < steps:
-            j, _ = next_choice(model, scratch, rules, forest, row, i, j)
+            j, _ = next_choice(rules, forest, i, j)
             if j == 0:
                 break
             score_actions(model, scratch, forest, row, i, j)
@@ -171,7 +171,7 @@ def _learn_labels(
         begin_word(forest)
         j = i - 1
         while True:
-            j, _ = next_choice(model, scratch, rules, forest, row, i, j)
+            j, _ = next_choice(rules, forest, i, j)
             if j == 0:
                 break
             action = past[k]

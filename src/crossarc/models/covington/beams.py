@@ -19,6 +19,7 @@ from crossarc.models.covington.choosing import (
     Model,
     Rules,
     Scratch,
+    is_choice,
     next_choice,
     score_actions,
     take,
@@ -70,14 +71,12 @@ def make_beam(width: int, n: int, rules: Rules, room: int) -> Beam:
 
 
 @subkernel()
-def start_pairs(model: Model, scratch: Scratch, rules: Rules, beam: Beam, row: int, i: int) -> None:
+def start_pairs(rules: Rules, beam: Beam, i: int) -> None:
     """Go to the first choice of word i."""
     for b in range(beam.alive.shape[0]):
         if beam.alive[b]:
             begin_word(beam.forests[b])
-            beam.pairs[b], beam.allowed[b] = next_choice(
-                model, scratch, rules, beam.forests[b], row, i, i - 1
-            )
+            beam.pairs[b], beam.allowed[b] = next_choice(rules, beam.forests[b], i, i - 1)
 
 
 @subkernel()
@@ -115,7 +114,7 @@ def follow(
     beam.steps[b] += 1
     forest = beam.forests[b]
     j = take(model, scratch, forest, row, action, i, beam.pairs[b])
-    beam.pairs[b], beam.allowed[b] = next_choice(model, scratch, rules, forest, row, i, j)
+    beam.pairs[b], beam.allowed[b] = next_choice(rules, forest, i, j)
 
 
 @subkernel()
@@ -135,8 +134,10 @@ def advance(
             scores[found], items[found], actions[found] = beam.scores[b], b, _WAIT
             found += 1
             continue
-        active += 1
-        score_actions(model, scratch, beam.forests[b], row, i, j)
+        scratch.actions[:] = 0
+        if is_choice(beam.allowed[b]):
+            active += 1
+            score_actions(model, scratch, beam.forests[b], row, i, j)
         for action in range(ACTIONS):
             if beam.allowed[b] >> action & 1:
                 scores[found] = beam.scores[b] + scratch.actions[action]

@@ -16,7 +16,6 @@ from crossarc.inference.transition.system import (
     ACTIONS,
     LEFT_ARC,
     NO_ARC,
-    RIGHT_ARC,
     SHIFT,
     choices,
     given_arc,
@@ -43,6 +42,7 @@ __all__ = [
     "best_label",
     "best_root",
     "finish",
+    "is_choice",
     "make_scratch",
     "next_choice",
     "score_actions",
@@ -101,27 +101,31 @@ def make_scratch(templates: int, labels: int) -> Scratch:
 
 
 @subkernel()
-def next_choice(
-    model: Model, scratch: Scratch, rules: Rules, forest: Ints, row: int, i: int, j: int
-) -> tuple[int, int]:
-    """The next active pair of i, from (i, j) on, and the transitions there, a bit each.
+def next_choice(rules: Rules, forest: Ints, i: int, j: int) -> tuple[int, int]:
+    """The next pair of i that is active or has a given arc, from (i, j) on; 0 if there is none.
 
-    Given arcs on the way are made. Where there is no such pair, 0 and 0.
+    Returns:
+        its j, and the transitions there, a bit each: for a given arc that one alone.
     """
     while j > 0:
         if is_closed(forest, rules.bound) and not is_pending(rules.reach, i, j + 1):
             break
         reach_pair(forest, i, j)
         arc = given_arc(rules.given, i, j)
-        if arc == NO_ARC:
-            allowed = choices(forest, rules.given, rules.reach, rules.bound, i, j)
-            if allowed != 0:
-                return j, allowed
-            leave_pair(forest, j)
-            j -= 1
-        else:
-            j = take(model, scratch, forest, row, arc, i, j)
+        if arc != NO_ARC:
+            return j, 1 << arc
+        allowed = choices(forest, rules.given, rules.reach, rules.bound, i, j)
+        if allowed != 0:
+            return j, allowed
+        leave_pair(forest, j)
+        j -= 1
     return 0, 0
+
+
+@subkernel()
+def is_choice(allowed: int) -> bool:
+    """Whether there is more than a given arc."""
+    return allowed & (1 << NO_ARC) != 0
 
 
 @subkernel()
@@ -131,10 +135,9 @@ def take(
     """Make a transition at (i, j), the label of its arc chosen; returns the j to go on with."""
     if action == SHIFT:
         return 0
-    if action == LEFT_ARC:
-        add_arc(forest, action, i, j, best_label(model, scratch, forest, row, i, j))
-    elif action == RIGHT_ARC:
-        add_arc(forest, action, i, j, best_label(model, scratch, forest, row, j, i))
+    if action != NO_ARC:
+        h, m = (i, j) if action == LEFT_ARC else (j, i)
+        add_arc(forest, action, i, j, best_label(model, scratch, forest, row, h, m))
     leave_pair(forest, j)
     return j - 1
 

@@ -16,6 +16,7 @@ from crossarc.models.covington.choosing import (
     Rules,
     best_allowed,
     finish,
+    is_choice,
     make_scratch,
     next_choice,
     score_actions,
@@ -98,11 +99,12 @@ def parse_greedily(
             begin_word(forest)
             j = i - 1
             while True:
-                j, allowed = next_choice(model, scratch, rules, forest, row, i, j)
+                j, allowed = next_choice(rules, forest, i, j)
                 if j == 0:
                     break
-                asked[s] += 1
-                score_actions(model, scratch, forest, row, i, j)
+                if is_choice(allowed):
+                    asked[s] += 1
+                    score_actions(model, scratch, forest, row, i, j)
                 action = best_allowed(scratch.actions, allowed)
                 j = take(model, scratch, forest, row, action, i, j)
             end_word(forest, i)

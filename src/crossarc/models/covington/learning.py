@@ -195,7 +195,7 @@ def learn_greedily(
             begin_word(forest)
             j = i - 1
             while True:
-                j, allowed = next_choice(model, scratch, rules, forest, row, i, j)
+                j, allowed = next_choice(rules, forest, i, j)
                 if j == 0:
                     break
                 right = cheapest(forest[HEAD], gold.heads, bound, allowed, i, j)
