@@ -28,7 +28,9 @@ __all__ = [
     "MISSING",
     "Plan",
     "arc_plan",
+    "code_place",
     "compile_plan",
+    "expanded",
     "label_plan",
 ]
 
@@ -183,13 +185,13 @@ def compile_plan(
 ) -> Plan:
     """Templates as numbers, kind after kind."""
     kinds = [
-        [one for template in kind for one in _expanded(template, attributes)]
+        [one for template in kind for one in expanded(template, attributes)]
         for kind in (with_distance, pairs, between, [f"{word} | {word}" for word in words])
     ]
     bounds = np.cumsum([len(kind) for kind in kinds])
     ordered = [template for kind in kinds for template in kind]
     sides = [
-        [[_place(atom, atoms) for atom in side.split()] for side in template.split("|")]
+        [[code_place(atom, atoms) for atom in side.split()] for side in template.split("|")]
         for template in ordered
     ]
     most = max(len(places) for pair in sides for places in pair)
@@ -200,13 +202,14 @@ def compile_plan(
     return Plan(table, bounds)
 
 
-def _expanded(template: str, attributes: Sequence[str]) -> list[str]:
+def expanded(template: str, attributes: Sequence[str]) -> list[str]:
+    """A template, or one for each attribute if it has `@`."""
     if "@" not in template:
         return [template]
     return [template.replace("@", attribute) for attribute in attributes]
 
 
-def _place(atom: str, atoms: Sequence[str]) -> int:
+def code_place(atom: str, atoms: Sequence[str]) -> int:
     """Where an atom lies, counted from the first code of the word: `upos-1` is a row above."""
     name, offset = atom, 0
     if atom[-2:-1] in ("+", "-") and atom[-1:].isdigit():

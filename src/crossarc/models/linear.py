@@ -23,7 +23,7 @@ from crossarc.models.slots import TAGS
 from crossarc.models.vocabulary import Vocabulary
 from crossarc.treebank import Sentence
 
-__all__ = ["LinearModel"]
+__all__ = ["LinearModel", "seen_labels"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,17 +74,10 @@ class LinearModel:
             cutoff: how often a form, a lemma or FEATS must occur to count as known.
             arc_bits, label_bits: the tables have two to this power weights.
         """
-        arcs = Counter(
-            (label, head == 0)
-            for one in sentences
-            for label, head in zip(one.deprels, one.heads.tolist(), strict=True)
-            if head >= 0
-        )
-        labels = Vocabulary.build(label for label, _ in arcs.elements()).strings
+        labels, permitted = seen_labels(sentences)
         encoder = Encoder.build(sentences, cutoff=cutoff)
         model = cls(encoder, labels, arc_bits=arc_bits, label_bits=label_bits)
-        model.root_labels = _seen([arcs[label, True] for label in labels])
-        model.other_labels = _seen([arcs[label, False] for label in labels])
+        model.root_labels, model.other_labels = permitted
         return model
 
     def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Encoded:
@@ -177,7 +170,17 @@ class LinearModel:
         return model
 
 
-def _seen(counts: Sequence[int]) -> NDArray[np.bool_]:
-    """Which labels were seen; all, where none was."""
-    seen = np.array(counts) > 0
-    return seen if seen.any() else ~seen
+def seen_labels(sentences: Sequence[Sentence]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """The labels of a treebank, and (2, labels) whether each is on arcs of the root, on others.
+
+    Where there are no arcs of one kind, all labels may be on them.
+    """
+    arcs = Counter(
+        (label, head == 0)
+        for one in sentences
+        for label, head in zip(one.deprels, one.heads.tolist(), strict=True)
+        if head >= 0
+    )
+    labels = Vocabulary.build(label for label, _ in arcs.elements()).strings
+    seen = np.array([[arcs[label, kind] > 0 for label in labels] for kind in (True, False)])
+    return labels, seen | ~seen.any(axis=1, keepdims=True)

@@ -17,7 +17,7 @@ from crossarc.models.scorers import Arcs
 from crossarc.parser.marks import set_comments, write_probabilities, write_tree
 from crossarc.treebank import Sentence
 
-__all__ = ["Decoder", "Wishes"]
+__all__ = ["Decoder", "Wishes", "relations"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,6 +50,9 @@ class Decoder:
     projective: bool
     root: Root
 
+    def check(self, wishes: Wishes) -> None:
+        """All wishes can be met."""
+
     def trees(self, scores: Any, threads: int | None = None) -> TreeDistribution:
         """The distribution of a sentence or a batch."""
         return _family(self.projective)(scores, root=self.root, threads=threads)
@@ -75,7 +78,7 @@ class Decoder:
         logs = self.model.label_log_probs(encoded, heads, threads)
         for index, (sentence, own) in enumerate(zip(sentences, logs, strict=True)):
             labels = own.argmax(axis=1)
-            deprels = self._deprels(sentence, labels, wishes)
+            deprels = relations(self.model.labels, sentence, labels, wishes)
             write_tree(sentence, heads[index], deprels)
             _, marginals, entropy = answers[index]
             if marginals is not None:
@@ -136,13 +139,6 @@ class Decoder:
                 return trees
         return SpanningTrees(fixed, root="multi", threads=1)
 
-    def _deprels(self, sentence: Sentence, labels: Ints, wishes: Wishes) -> list[str]:
-        names = [self.model.labels[label] for label in labels]
-        if wishes.keep_heads:
-            given = zip(names, sentence.deprels, sentence.heads.tolist(), strict=True)
-            names = [old if head >= 0 and old != "_" else new for new, old, head in given]
-        return names
-
     def _label_entropy(
         self, encoded: Encoded, index: int, marginals: Floats, threads: int | None
     ) -> float:
@@ -162,7 +158,8 @@ class Decoder:
         for rank, tree in enumerate(best, 1):
             twin = sentence.copy()
             words = np.arange(1, len(tree) + 1)
-            write_tree(twin, tree.heads, self._deprels(sentence, tree.labels, wishes))
+            names = relations(self.model.labels, sentence, tree.labels, wishes)
+            write_tree(twin, tree.heads, names)
             if marginals is not None:
                 arcs = marginals.sum(axis=2)[tree.heads, words]
                 joint = marginals[tree.heads, words, tree.labels]
@@ -172,6 +169,15 @@ class Decoder:
                 {"kbest": f"{rank}/{len(best)}", "log_prob": f"{trees.log_prob(tree):.6f}"},
             )
             yield twin
+
+
+def relations(names: Sequence[str], sentence: Sentence, labels: Ints, wishes: Wishes) -> list[str]:
+    """The relations of words by their label numbers; with heads that are kept, given ones stay."""
+    chosen = [names[label] for label in labels]
+    if wishes.keep_heads:
+        given = zip(chosen, sentence.deprels, sentence.heads.tolist(), strict=True)
+        chosen = [old if head >= 0 and old != "_" else new for new, old, head in given]
+    return chosen
 
 
 def _family(projective: bool) -> type[TreeDistribution]:

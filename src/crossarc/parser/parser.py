@@ -9,11 +9,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from crossarc.errors import ModelError
+from crossarc.models.covington.model import CovingtonModel
 from crossarc.models.linear import LinearModel
 from crossarc.models.storage import read_model, write_model
 from crossarc.models.tagger import Tagger
 from crossarc.parser.decoding import Decoder, Wishes
 from crossarc.parser.lookup import find_model
+from crossarc.parser.transitions import TransitionDecoder
 from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Parser", "load"]
 
-_KIND = "graph"
+_KINDS: dict[str, Any] = {"graph": LinearModel, "covington": CovingtonModel}
 _PARTS = ("model", "tagger", "tokenizer")
 # Sentences are parsed in batches of about so many arcs, which bounds memory and keeps threads busy.
 _BATCH_ARCS = 400_000
@@ -44,13 +46,13 @@ class Parser:
             print(sentence.tree)
 
     Attributes:
-        model: gives scores to arcs and labels.
+        model: gives scores to arcs and labels, or chooses transitions.
         projective, root: the trees that the parser chooses from.
         tagger, tokenizer: None in a parser that reads tagged sentences only.
         training: how the parser was trained and what it scored, under plain names.
     """
 
-    model: LinearModel
+    model: LinearModel | CovingtonModel
     projective: bool
     root: Root
     tagger: Tagger | None = None
@@ -63,9 +65,12 @@ class Parser:
         sentences: Iterable[Sentence],
         dev: Iterable[Sentence] | None = None,
         *,
-        learner: Literal["loglinear", "perceptron"] = "loglinear",
+        kind: Literal["graph", "covington"] = "graph",
+        learner: Literal["loglinear", "perceptron"] | None = None,
         projective: bool | None = None,
+        max_degree: int | None = None,
         root: Root | None = None,
+        beam: int | None = None,
         predicted_tags: bool = False,
         text: bool = True,
         passes: int | None = None,
@@ -78,8 +83,14 @@ class Parser:
         Args:
             sentences: heads that are missing (`_`) are learnt around.
             dev: held-out sentences: decide when to stop, and how sure to be.
-            learner: how the scores of arcs are learnt.
-            projective, root: the trees to choose from; by default as in the treebank.
+            kind: the best of all trees by the scores of arcs ("graph"), or one pair of words after
+                the other ("covington"): one tree without probabilities, in about linear time.
+            learner: how the scores of arcs are learnt; "loglinear" by default, and always
+                "perceptron" for "covington".
+            projective, root: the trees to choose from; by default as in the treebank, but for
+                "covington" arcs may always cross.
+            max_degree: of non-projectivity, for "covington"; by default any.
+            beam: partial trees to keep, for "covington"; 1, greedy, by default.
             predicted_tags: learn from tags as a tagger gives them, for parsing raw text.
             text: whether to learn a tokeniser and a tagger as well.
             passes: over the treebank, at most.
@@ -88,16 +99,15 @@ class Parser:
 
         Raises:
             ModelError: there is nothing to learn from.
+            ValueError: an option that this kind of parser does not have.
         """
-        from crossarc.parser.training import train_parts
+        from crossarc.parser.training import Choices, train_parts
 
         return cls(
             **train_parts(
                 list(sentences),
                 None if dev is None else list(dev),
-                learner=learner,
-                projective=projective,
-                root=root,
+                Choices(kind, learner, projective, max_degree, root, beam),
                 predicted_tags=predicted_tags,
                 text=text,
                 passes=passes,
@@ -106,6 +116,11 @@ class Parser:
                 progress=progress,
             )
         )
+
+    @property
+    def kind(self) -> str:
+        """ "graph" or "covington"."""
+        return next(kind for kind, model in _KINDS.items() if isinstance(self.model, model))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -138,12 +153,16 @@ class Parser:
             keep_heads: take every head that is given as a constraint, and its relation with it.
             retag: replace UPOS, XPOS, FEATS and LEMMA by those of the tagger.
             threads: the result does not depend on it.
+
+        Raises:
+            ModelError: a wish that this kind of parser cannot meet.
         """
         if kbest is not None and kbest < 1:
             raise ValueError(f"kbest must be at least 1: got {kbest}")
         wishes = Wishes(
             min_risk=min_risk, probabilities=probabilities, kbest=kbest, keep_heads=keep_heads
         )
+        self._decoder.check(wishes)
         sentences = (
             self._tokenized([sentences_or_text])
             if isinstance(sentences_or_text, str)
@@ -185,7 +204,9 @@ class Parser:
             yield from zip(chances, batch, strict=True)
 
     @property
-    def _decoder(self) -> Decoder:
+    def _decoder(self) -> Decoder | TransitionDecoder:
+        if isinstance(self.model, CovingtonModel):
+            return TransitionDecoder(self.model)
         return Decoder(self.model, self.projective, self.root)
 
     def _tokenized(self, pieces: Iterable[str]) -> Iterator[Sentence]:
@@ -223,7 +244,7 @@ class Parser:
             for key, array in part.tensors().items()
         }
         metadata = {
-            "kind": _KIND,
+            "kind": self.kind,
             "projective": self.projective,
             "root": self.root,
             "training": dict(self.training),
@@ -240,9 +261,15 @@ class Parser:
         """
         path = find_model(path_or_name)
         tensors, metadata = read_model(path)
-        if metadata.get("kind") != _KIND:
-            raise ModelError(f"{path}: no parser of the kind {_KIND!r}: use another model")
-        kinds: dict[str, Any] = {"model": LinearModel, "tagger": Tagger, "tokenizer": Tokenizer}
+        if metadata.get("kind") not in _KINDS:
+            raise ModelError(
+                f"{path}: no parser of the kind {' or '.join(map(repr, _KINDS))}: use another model"
+            )
+        kinds: dict[str, Any] = {
+            "model": _KINDS[metadata["kind"]],
+            "tagger": Tagger,
+            "tokenizer": Tokenizer,
+        }
         parts = {}
         for name, about in metadata["parts"].items():
             own = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from crossarc.errors import ModelError
 from crossarc.inference.distribution import Root
@@ -14,7 +14,7 @@ from crossarc.models.training import Learner, Options, train_linear
 from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
 
-__all__ = ["train_parts"]
+__all__ = ["Choices", "train_parts"]
 
 Report = Callable[[str, Progress | None], None]
 
@@ -23,13 +23,44 @@ _PROJECTIVE_BELOW = 0.5
 _FOLDS = 5
 
 
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What kind of parser to train: as in `Parser.train`.
+
+    Raises:
+        ValueError: an option that this kind of parser does not have.
+    """
+
+    kind: Literal["graph", "covington"]
+    learner: Learner | None
+    projective: bool | None
+    max_degree: int | None
+    root: Root | None
+    beam: int | None
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("graph", "covington"):
+            raise ValueError(f'kind must be "graph" or "covington": got {self.kind!r}')
+        if self.kind == "graph":
+            for name in ("max_degree", "beam"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f'{name} is of parsers of the kind "covington" only')
+            return
+        if self.learner == "loglinear":
+            raise ValueError('a parser of the kind "covington" is learnt by the perceptron only')
+        if self.max_degree is not None and self.max_degree < 0:
+            raise ValueError(f"max_degree must be at least 0: got {self.max_degree}")
+        if self.projective and self.max_degree:
+            raise ValueError("a projective tree has degree 0: give projective or max_degree")
+        if self.beam is not None and self.beam < 1:
+            raise ValueError(f"beam must be at least 1: got {self.beam}")
+
+
 def train_parts(
     sentences: Sequence[Sentence],
     dev: Sequence[Sentence] | None,
+    choices: Choices,
     *,
-    learner: Learner,
-    projective: bool | None,
-    root: Root | None,
     predicted_tags: bool,
     text: bool,
     passes: int | None,
@@ -56,13 +87,6 @@ def train_parts(
             folds = min(_FOLDS, len(sentences))
             learnt = Tagger.jackknife(sentences, folds=folds, seed=seed, threads=threads)
             held_out = list(tagger.tag(held_out, threads=threads))
-    crossing = _is_nonprojective(sentences) if projective is None else not projective
-    rule: Root = root or _root_rule(sentences)
-    options = Options(
-        learner=learner, projective=not crossing, root=rule, seed=seed, threads=threads
-    )
-    if passes is not None:
-        options = replace(options, passes=passes)
     figures: dict[str, float] = {}
 
     def told(state: Progress) -> None:
@@ -71,15 +95,36 @@ def train_parts(
             figures.update(state.scores)
         report("parser", state)
 
-    parts["model"] = train_linear(learnt, held_out, options=options, progress=told)
-    training = {
+    rule: Root = choices.root or _root_rule(sentences)
+    training: dict[str, Any] = {"seed": seed, "threads": threads}
+    if passes is not None:
+        training["passes"] = passes
+    if choices.kind == "graph":
+        projective = choices.projective
+        if projective is None:
+            projective = not _is_nonprojective(sentences)
+        learner: Learner = choices.learner or "loglinear"
+        options = Options(learner=learner, projective=projective, root=rule, **training)
+        parts["model"] = train_linear(learnt, held_out, options=options, progress=told)
+    else:
+        from crossarc.models.covington.training import CovingtonOptions, train_covington
+
+        learner, projective = "perceptron", choices.projective or choices.max_degree == 0
+        transitions = CovingtonOptions(
+            max_degree=0 if projective else choices.max_degree,
+            root=rule,
+            beam=choices.beam or 1,
+            **training,
+        )
+        parts["model"] = train_covington(learnt, held_out, options=transitions, progress=told)
+    about = {
         "sentences": len(sentences),
         "words": sum(map(len, sentences)),
         "learner": learner,
         "seed": seed,
         "predicted_tags": predicted_tags,
     }
-    return {**parts, "projective": not crossing, "root": rule, "training": training | figures}
+    return {**parts, "projective": projective, "root": rule, "training": about | figures}
 
 
 def _silent(stage: str, state: Progress | None) -> None:

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 
+class Kind(StrEnum):
+    """How trees are found."""
+
+    graph = "graph"
+    covington = "covington"
+
+
 class Learner(StrEnum):
     """How the scores of arcs are learnt."""
 
@@ -55,7 +62,14 @@ def train(
             metavar="DEV", help="Held-out treebank: decides when to stop and how sure to be."
         ),
     ] = None,
-    learner: Annotated[Learner, typer.Option(help="How to learn.")] = Learner.loglinear,
+    kind: Annotated[
+        Kind,
+        typer.Option(help="The best of all trees, or one pair of words after the other."),
+    ] = Kind.graph,
+    learner: Annotated[
+        Learner | None,
+        typer.Option(help="How to learn; loglinear by default, for covington perceptron."),
+    ] = None,
     projective: Annotated[
         bool | None,
         typer.Option(
@@ -63,6 +77,14 @@ def train(
             help="Whether arcs may cross; by default as in the treebank.",
             show_default=False,
         ),
+    ] = None,
+    max_degree: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="K", help="Covington: largest degree of an arc; else any."),
+    ] = None,
+    beam: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="B", help="Covington: partial trees to keep; 1, greedy."),
     ] = None,
     root: Annotated[
         RootRule | None, typer.Option(help="Roots of a tree; by default as in the treebank.")
@@ -83,6 +105,7 @@ def train(
     """Train a parser on a treebank, with a tokeniser and a tagger for raw text."""
     from crossarc.parser import Parser
 
+    _check_kind(kind, learner, projective, max_degree, beam)
     stdin_once(file, dev)
     _check_writable(output)
     sentences = _read(file, on_error)
@@ -92,8 +115,11 @@ def train(
     parser = Parser.train(
         sentences,
         held_out,
-        learner=learner.value,
+        kind=kind.value,
+        learner=None if learner is None else learner.value,
         projective=projective,
+        max_degree=max_degree,
+        beam=beam,
         root=None if root is None else root.value,
         predicted_tags=predicted_tags,
         passes=passes,
@@ -115,6 +141,28 @@ def _read(path: str, on_error: OnError) -> list[Sentence]:
     if not any((one.heads >= 0).any() for one in sentences):
         raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
     return sentences
+
+
+def _check_kind(
+    kind: Kind,
+    learner: Learner | None,
+    projective: bool | None,
+    max_degree: int | None,
+    beam: int | None,
+) -> None:
+    """Refuse options that the kind of parser does not have."""
+    if kind is Kind.graph:
+        for name, value in (("--max-degree", max_degree), ("--beam", beam)):
+            if value is not None:
+                raise typer.BadParameter("only with --kind covington", param_hint=name)
+    elif learner is Learner.loglinear:
+        raise typer.BadParameter(
+            "--kind covington learns by the perceptron", param_hint="--learner"
+        )
+    elif projective is not None and max_degree is not None:
+        raise typer.BadParameter(
+            "--projective is --max-degree 0: give one of them", param_hint="--max-degree"
+        )
 
 
 def _check_writable(path: str) -> None:
@@ -165,7 +213,9 @@ def _warn(path: str, sentences: list[Sentence]) -> None:
 
 def _say_what_was_learnt(parser: Parser, output: str) -> None:
     about = parser.training
-    trees = f"{'projective' if parser.projective else 'non-projective'}, {parser.root} root"
+    degree = getattr(parser.model, "max_degree", None)
+    crossing = f"degree at most {degree}" if degree else "non-projective"
+    trees = f"{'projective' if parser.projective else crossing}, {parser.root} root"
     dev = f"; dev UAS {about['uas']:.2f}, LAS {about['las']:.2f}" if "las" in about else ""
     size = Path(output).stat().st_size / 1e6
     print(

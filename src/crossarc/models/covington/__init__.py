@@ -1,0 +1,1 @@
+"""A transition parser: what to do with each pair of words, by a linear classifier."""

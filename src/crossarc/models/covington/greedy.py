@@ -1,0 +1,113 @@
+"""The greedy parser: the best transition at every pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.inference.transition.pieces import HEAD, MARGIN, begin_word, end_word
+from crossarc.inference.transition.system import begin_given
+from crossarc.kernels import READ_INT, kernel
+from crossarc.models.covington.choosing import (
+    Model,
+    Rules,
+    best_allowed,
+    finish,
+    is_choice,
+    make_scratch,
+    next_choice,
+    score_actions,
+    take,
+)
+from crossarc.models.covington.features import LABEL, MODEL_ROWS, READ_PLAN, seeds_of
+
+__all__ = ["PARSE_SIGNATURE", "parse_greedily"]
+
+Ints = NDArray[np.int64]
+Array = NDArray[Any]
+
+_INTS = types.int64[::1]
+_FLAGS = types.Array(types.boolean, 2, "C", readonly=True)
+_CODES = types.Array(types.int64, 2, "C", readonly=True)
+_WEIGHTS = types.Array(types.int16, 1, "C", readonly=True)
+PARSE_SIGNATURE = types.void(
+    _CODES,
+    READ_INT,
+    READ_INT,
+    READ_INT,
+    READ_PLAN,
+    READ_INT,
+    types.int64,
+    _WEIGHTS,
+    _FLAGS,
+    types.int64,
+    types.boolean,
+    types.int64,
+    READ_INT,
+    _INTS,
+    _INTS,
+    _INTS,
+    types.int64,
+    types.int64,
+)
+
+
+@kernel(PARSE_SIGNATURE)
+def parse_greedily(
+    codes: Ints,
+    sizes: Ints,
+    starts: Ints,
+    words: Ints,
+    plan: Ints,
+    bounds: Ints,
+    bits: int,
+    weights: Array,
+    permitted: Array,
+    bound: int,
+    single: bool,
+    width: int,
+    given: Ints,
+    heads: Ints,
+    labels: Ints,
+    asked: Ints,
+    begin: int,
+    end: int,
+) -> None:
+    """Heads and labels of the sentences begin..end-1, and how many pairs were active.
+
+    O(n) memory; time O(pairs asked), and for pairs that are not active a few steps each.
+
+    Args:
+        codes, sizes, starts, words: as in `Encoded`.
+        width: not used: of the beam.
+        given: heads that are given, all words of all sentences; -1 for none.
+    """
+    model = Model(codes, plan, seeds_of(plan.shape[0]), bounds, bits, weights, permitted)
+    scratch = make_scratch(plan.shape[0], permitted.shape[1])
+    for s in range(begin, end):
+        n, row, first = sizes[s], starts[s], words[s]
+        own = np.full(n + 1, -1, np.int64)
+        own[1:] = given[first : first + n]
+        rules = Rules(bound, own, np.empty(n + 1, np.int64))
+        forest = np.zeros((MODEL_ROWS, n + MARGIN), np.int64)
+        begin_given(forest, own, rules.reach)
+        asked[s] = 0
+        for i in range(1, n + 1):
+            begin_word(forest)
+            j = i - 1
+            while True:
+                j, allowed = next_choice(rules, forest, i, j)
+                if j == 0:
+                    break
+                if is_choice(allowed):
+                    asked[s] += 1
+                    score_actions(model, scratch, forest, row, i, j)
+                action = best_allowed(scratch.actions, allowed)
+                j = take(model, scratch, forest, row, action, i, j)
+            end_word(forest, i)
+        finish(model, scratch, forest, row, own, single)
+        heads[first : first + n] = forest[HEAD, 1 : n + 1]
+        labels[first : first + n] = forest[LABEL, 1 : n + 1] - 1

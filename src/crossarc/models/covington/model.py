@@ -1,0 +1,181 @@
+"""The model of the Covington parser: sentences in, trees out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.errors import ModelError
+from crossarc.inference.distribution import Root
+from crossarc.models.covington.templates import compile_plan
+from crossarc.models.encode import Encoded, Encoder
+from crossarc.models.linear import seen_labels
+from crossarc.models.packing import pack, unpack
+from crossarc.models.vocabulary import Vocabulary
+from crossarc.parallel import over_ranges
+from crossarc.treebank import Sentence
+
+__all__ = ["UNBOUNDED", "CovingtonModel"]
+
+Ints = NDArray[np.int64]
+Shorts = NDArray[np.int16]
+
+#: More than any degree.
+UNBOUNDED = 1 << 40
+_FORMAT = 1
+
+
+class CovingtonModel:
+    """Trees by transitions: an action for each active pair of words, a label for each arc.
+
+    Attributes:
+        labels: the relations, in the order of label numbers.
+        permitted: (2, labels): whether each was seen on arcs of the root, and on other arcs.
+        max_degree: of the arcs in a tree; 0 for projective trees, None for any.
+        root: how many words may hang from the root.
+        beam: how many partial trees are kept; 1 is greedy.
+        weights: one table, a run of weights for each feature.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        labels: Sequence[str],
+        *,
+        max_degree: int | None,
+        root: Root,
+        beam: int = 1,
+        bits: int = 22,
+    ) -> None:
+        if not labels:
+            raise ModelError("a model needs at least one label: train on sentences with relations")
+        self.encoder = encoder
+        self.labels = tuple(labels)
+        self.permitted = np.ones((2, len(self.labels)), np.bool_)
+        self.max_degree, self.root, self.beam, self.bits = max_degree, root, beam, bits
+        self.plan = compile_plan(encoder.atoms, encoder.attributes)
+        self.weights: Shorts = np.zeros(self.size, np.int16)
+
+    @classmethod
+    def build(
+        cls,
+        sentences: Sequence[Sentence],
+        *,
+        max_degree: int | None,
+        root: Root,
+        beam: int = 1,
+        cutoff: int = 2,
+        bits: int = 22,
+    ) -> CovingtonModel:
+        """A model with the words and labels of a treebank, all weights 0."""
+        labels, permitted = seen_labels(sentences)
+        encoder = Encoder.build(sentences, cutoff=cutoff)
+        model = cls(encoder, labels, max_degree=max_degree, root=root, beam=beam, bits=bits)
+        model.permitted = permitted
+        return model
+
+    @property
+    def size(self) -> int:
+        """Weights in the table: the runs of the last slots reach beyond 2**bits."""
+        return (1 << self.bits) + max(len(self.labels), 4)
+
+    @property
+    def bound(self) -> int:
+        """The largest degree, as a number."""
+        return UNBOUNDED if self.max_degree is None else self.max_degree
+
+    def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Encoded:
+        """Codes of all words; with `gold`, of their heads and labels too."""
+        return self.encoder.encode(sentences, Vocabulary(self.labels) if gold else None)
+
+    def on(
+        self, kernel: Callable[..., None], encoded: Encoded, weights: NDArray[Any]
+    ) -> Callable[..., None]:
+        """A kernel of learning or of parsing with its first arguments filled in."""
+        return partial(
+            kernel,
+            encoded.codes,
+            encoded.sizes,
+            encoded.starts,
+            encoded.words,
+            self.plan.atoms,
+            self.plan.bounds,
+            self.bits,
+            weights,
+            self.permitted,
+            self.bound,
+            self.root == "single",
+        )
+
+    def parse(
+        self, encoded: Encoded, given: Ints | None = None, threads: int | None = None
+    ) -> tuple[Ints, Ints, Ints]:
+        """Heads and labels of all words, and the active pairs of each sentence.
+
+        Args:
+            given: heads that must stay, -1 for words without one.
+        """
+        if self.beam == 1:
+            from crossarc.models.covington.greedy import parse_greedily as search
+        else:
+            from crossarc.models.covington.beam import parse_with_beam as search
+
+        total = len(encoded.heads)
+        fixed = np.full(total, -1, np.int64) if given is None else given
+        heads, labels = np.zeros(total, np.int64), np.zeros(total, np.int64)
+        asked = np.zeros(len(encoded), np.int64)
+        parse = self.on(search, encoded, self.weights)
+
+        def work(begin: int, end: int) -> None:
+            parse(self.beam, fixed, heads, labels, asked, begin, end)
+
+        over_ranges(work, (encoded.sizes + 1).tolist(), threads)
+        return heads, labels, asked
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The weights."""
+        slots, values = pack(self.weights)
+        return {"slots": slots, "weights": values}
+
+    def metadata(self) -> dict[str, Any]:
+        """All else that `restore` needs, for JSON."""
+        return {
+            "format": _FORMAT,
+            "labels": self.labels,
+            "root_labels": np.flatnonzero(self.permitted[0]).tolist(),
+            "other_labels": np.flatnonzero(self.permitted[1]).tolist(),
+            "max_degree": self.max_degree,
+            "root": self.root,
+            "beam": self.beam,
+            "bits": self.bits,
+            "encoder": self.encoder.metadata(),
+        }
+
+    @classmethod
+    def restore(cls, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> CovingtonModel:
+        """The model that was saved as `tensors` and `metadata`.
+
+        Raises:
+            ModelError: the model has another format, or its parts do not fit each other.
+        """
+        if metadata.get("format") != _FORMAT:
+            raise ModelError(
+                f"the model has format {metadata.get('format')}, not {_FORMAT}: "
+                "train it again, or use the version of crossarc that made it"
+            )
+        names = ("max_degree", "root", "beam", "bits")
+        model = cls(
+            Encoder.restore(metadata["encoder"]),
+            metadata["labels"],
+            **{name: metadata[name] for name in names},
+        )
+        numbers = np.arange(len(model.labels))
+        model.permitted = np.array(
+            [np.isin(numbers, metadata[key]) for key in ("root_labels", "other_labels")]
+        )
+        model.weights = unpack(tensors["slots"], cast(Shorts, tensors["weights"]), model.size)
+        return model
