@@ -24,6 +24,7 @@ from crossarc.learning import (
     perceptron,
     run_passes,
 )
+from crossarc.models.attachment import attachment_scores
 from crossarc.models.encode import Encoded
 from crossarc.models.labels import log_softmax
 from crossarc.models.linear import LinearModel
@@ -196,18 +197,13 @@ def _arc_rule(table: WeightTable, how: Options) -> Rule:
 
 
 def attachment(model: LinearModel, gold: Encoded, how: Options) -> dict[str, float]:
-    """LAS and UAS in percent of the words that have a head; subtypes of labels do not count."""
+    """LAS and UAS of the best trees; see `attachment_scores`."""
     best = how.trees(model.arc_scores(gold, how.threads), root=how.root, threads=how.threads)
     guessed = [tree.heads for tree in best.argmax()]
-    heads, labels = gold.gold_arcs()
-    given = heads >= 0
-    right = (np.concatenate(guessed) == heads)[given]
-    plain = np.unique([label.partition(":")[0] for label in model.labels], return_inverse=True)[1]
     chosen = np.concatenate(
         [logs.argmax(axis=1) for logs in model.label_log_probs(gold, guessed, how.threads)]
     )
-    same = ((labels >= 0) & (plain[chosen] == plain[labels]))[given]
-    return {"las": 100.0 * float(np.mean(right & same)), "uas": 100.0 * float(np.mean(right))}
+    return attachment_scores(gold, np.concatenate(guessed), chosen, model.labels)
 
 
 def calibrate(model: LinearModel, held_out: Encoded, options: Options | None = None) -> None:

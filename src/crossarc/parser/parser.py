@@ -13,6 +13,7 @@ from crossarc.models.covington.model import CovingtonModel
 from crossarc.models.linear import LinearModel
 from crossarc.models.storage import read_model, write_model
 from crossarc.models.tagger import Tagger
+from crossarc.parser.batches import batches
 from crossarc.parser.decoding import Decoder, Wishes
 from crossarc.parser.lookup import find_model
 from crossarc.parser.transitions import TransitionDecoder
@@ -31,9 +32,6 @@ __all__ = ["Parser", "load"]
 
 _KINDS: dict[str, Any] = {"graph": LinearModel, "covington": CovingtonModel}
 _PARTS = ("model", "tagger", "tokenizer")
-# Sentences are parsed in batches of about so many arcs, which bounds memory and keeps threads busy.
-_BATCH_ARCS = 400_000
-_BATCH_SENTENCES = 256
 
 
 @dataclass(slots=True)
@@ -195,7 +193,7 @@ class Parser:
         Args:
             settled: gives the heads of a sentence that are taken for certain, -1 for others.
         """
-        for batch in _batches(sentences):
+        for batch in batches(sentences):
             tagged = self._tagged(batch, False, threads)
             if settled is not None:
                 for sentence in tagged:
@@ -217,7 +215,7 @@ class Parser:
     def _parsed(
         self, sentences: Iterable[Sentence], wishes: Wishes, retag: bool, threads: int | None
     ) -> Iterator[Sentence]:
-        for batch in _batches(sentences):
+        for batch in batches(sentences):
             tagged = self._tagged(batch, retag, threads)
             yield from self._decoder.parse(tagged, wishes, threads)
 
@@ -294,16 +292,3 @@ def load(path_or_name: str | os.PathLike[str]) -> Parser:
 def _is_bare(sentence: Sentence) -> bool:
     """Whether no word has a tag."""
     return all(tag == "_" for tag in chain(sentence.upos, sentence.xpos))
-
-
-def _batches(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    batch: list[Sentence] = []
-    arcs = 0
-    for sentence in sentences:
-        batch.append(sentence)
-        arcs += (len(sentence) + 1) ** 2
-        if arcs >= _BATCH_ARCS or len(batch) >= _BATCH_SENTENCES:
-            yield batch
-            batch, arcs = [], 0
-    if batch:
-        yield batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.transition.pieces import HEAD
@@ -18,7 +19,7 @@ from crossarc.models.covington.beams import (
 )
 from crossarc.models.covington.choosing import Model, Rules, finish, make_scratch
 from crossarc.models.covington.features import LABEL, seeds_of
-from crossarc.models.covington.greedy import PARSE_SIGNATURE
+from crossarc.models.covington.signatures import PARSE_ARGUMENTS, RESULT_ARGUMENTS
 
 __all__ = ["parse_with_beam"]
 
@@ -26,7 +27,7 @@ Ints = NDArray[np.int64]
 Array = NDArray[Any]
 
 
-@kernel(PARSE_SIGNATURE)
+@kernel(types.void(*PARSE_ARGUMENTS, types.int64, *RESULT_ARGUMENTS))
 def parse_with_beam(
     codes: Ints,
     sizes: Ints,

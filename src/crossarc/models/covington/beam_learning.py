@@ -43,13 +43,13 @@ from crossarc.models.covington.choosing import (
 )
 from crossarc.models.covington.features import MODEL_ROWS, add_arc, seeds_of
 from crossarc.models.covington.learning import (
-    LEARN_ARGUMENTS,
     Gold,
     Memory,
     gold_of,
     learn_end,
     learn_label,
 )
+from crossarc.models.covington.signatures import LEARN_ARGUMENTS
 
 __all__ = ["learn_with_beam"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.transition.pieces import HEAD, ROWS, degree_of_pair
@@ -23,7 +22,6 @@ __all__ = [
     "MODEL_ROWS",
     "NUMBER_COUNT",
     "PLACE_COUNT",
-    "READ_PLAN",
     "add_arc",
     "feature_slots",
     "look_at_arc",
@@ -36,7 +34,6 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 Array = NDArray[Any]
 
-READ_PLAN = types.Array(types.int64, 3, "C", readonly=True)
 PLACE_COUNT, NUMBER_COUNT = len(PLACES), len(NUMBERS)
 # Rows of a forest that features need: the label of a word's arc plus 1, its first and last
 # child, and how many it has on either side.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.transition.pieces import HEAD, MARGIN, begin_word, end_word
 from crossarc.inference.transition.system import begin_given
-from crossarc.kernels import READ_INT, kernel
+from crossarc.kernels import kernel
 from crossarc.models.covington.choosing import (
     Model,
     Rules,
@@ -22,40 +22,16 @@ from crossarc.models.covington.choosing import (
     score_actions,
     take,
 )
-from crossarc.models.covington.features import LABEL, MODEL_ROWS, READ_PLAN, seeds_of
+from crossarc.models.covington.features import LABEL, MODEL_ROWS, seeds_of
+from crossarc.models.covington.signatures import PARSE_ARGUMENTS, RESULT_ARGUMENTS
 
-__all__ = ["PARSE_SIGNATURE", "parse_greedily"]
+__all__ = ["parse_greedily"]
 
 Ints = NDArray[np.int64]
 Array = NDArray[Any]
 
-_INTS = types.int64[::1]
-_FLAGS = types.Array(types.boolean, 2, "C", readonly=True)
-_CODES = types.Array(types.int64, 2, "C", readonly=True)
-_WEIGHTS = types.Array(types.int16, 1, "C", readonly=True)
-PARSE_SIGNATURE = types.void(
-    _CODES,
-    READ_INT,
-    READ_INT,
-    READ_INT,
-    READ_PLAN,
-    READ_INT,
-    types.int64,
-    _WEIGHTS,
-    _FLAGS,
-    types.int64,
-    types.boolean,
-    types.int64,
-    READ_INT,
-    _INTS,
-    _INTS,
-    _INTS,
-    types.int64,
-    types.int64,
-)
 
-
-@kernel(PARSE_SIGNATURE)
+@kernel(types.void(*PARSE_ARGUMENTS, *RESULT_ARGUMENTS))
 def parse_greedily(
     codes: Ints,
     sizes: Ints,
@@ -68,7 +44,6 @@ def parse_greedily(
     permitted: Array,
     bound: int,
     single: bool,
-    width: int,
     given: Ints,
     heads: Ints,
     labels: Ints,
@@ -82,7 +57,6 @@ def parse_greedily(
 
     Args:
         codes, sizes, starts, words: as in `Encoded`.
-        width: not used: of the beam.
         given: heads that are given, all words of all sentences; -1 for none.
     """
     model = Model(codes, plan, seeds_of(plan.shape[0]), bounds, bits, weights, permitted)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crossarc.inference.transition.oracle import cheapest
 from crossarc.inference.transition.pieces import HEAD, MARGIN, begin_word, end_word, leave_pair
 from crossarc.inference.transition.system import LEFT_ARC, NO_ARC, SHIFT, begin_given
-from crossarc.kernels import READ_INT, kernel, subkernel
+from crossarc.kernels import kernel, subkernel
 from crossarc.models.covington.choosing import (
     Model,
     Rules,
@@ -24,11 +24,11 @@ from crossarc.models.covington.choosing import (
     score_actions,
     score_root,
 )
-from crossarc.models.covington.features import MODEL_ROWS, READ_PLAN, add_arc, seeds_of
+from crossarc.models.covington.features import MODEL_ROWS, add_arc, seeds_of
+from crossarc.models.covington.signatures import LEARN_ARGUMENTS
 from crossarc.models.hashing import hash_code, hash_start, slot
 
 __all__ = [
-    "LEARN_ARGUMENTS",
     "Gold",
     "Memory",
     "gold_of",
@@ -39,26 +39,6 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 Array = NDArray[Any]
-
-_CODES = types.Array(types.int64, 2, "C", readonly=True)
-_FLAGS = types.Array(types.boolean, 2, "C", readonly=True)
-LEARN_ARGUMENTS = (
-    _CODES,
-    READ_INT,
-    READ_INT,
-    READ_INT,
-    READ_PLAN,
-    READ_INT,
-    types.int64,
-    types.int32[::1],
-    _FLAGS,
-    types.int64,
-    types.boolean,
-    READ_INT,
-    READ_INT,
-    types.float64[::1],
-    types.int64[::1],
-)
 
 
 class Memory(NamedTuple):

@@ -119,22 +119,27 @@ class CovingtonModel:
         Args:
             given: heads that must stay, -1 for words without one.
         """
-        if self.beam == 1:
-            from crossarc.models.covington.greedy import parse_greedily as search
-        else:
-            from crossarc.models.covington.beam import parse_with_beam as search
-
         total = len(encoded.heads)
         fixed = np.full(total, -1, np.int64) if given is None else given
         heads, labels = np.zeros(total, np.int64), np.zeros(total, np.int64)
         asked = np.zeros(len(encoded), np.int64)
-        parse = self.on(search, encoded, self.weights)
+        parse = self._search(encoded)
 
         def work(begin: int, end: int) -> None:
-            parse(self.beam, fixed, heads, labels, asked, begin, end)
+            parse(fixed, heads, labels, asked, begin, end)
 
         over_ranges(work, (encoded.sizes + 1).tolist(), threads)
         return heads, labels, asked
+
+    def _search(self, encoded: Encoded) -> Callable[..., None]:
+        """The kernel of the beam or of the greedy parser; the other one is not loaded."""
+        if self.beam == 1:
+            from crossarc.models.covington.greedy import parse_greedily
+
+            return self.on(parse_greedily, encoded, self.weights)
+        from crossarc.models.covington.beam import parse_with_beam
+
+        return partial(self.on(parse_with_beam, encoded, self.weights), self.beam)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The weights."""

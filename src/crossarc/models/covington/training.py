@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.inference.distribution import Root
 from crossarc.learning import Progress, run_passes
+from crossarc.models.attachment import attachment_scores
 from crossarc.models.covington.model import CovingtonModel
-from crossarc.models.encode import Encoded
 from crossarc.models.packing import prune, quantised
 from crossarc.treebank import Sentence
 
@@ -121,7 +121,10 @@ class _Task:
     def end_pass(self, number: int) -> dict[str, float]:
         """LAS and UAS of the held-out sentences, under the mean of the weights."""
         self.model.weights = self._mean()
-        return {} if self.dev is None else attachment(self.model, self.dev, self.how.threads)
+        if self.dev is None:
+            return {}
+        heads, labels, _ = self.model.parse(self.dev, threads=self.how.threads)
+        return attachment_scores(self.dev, heads, labels, self.model.labels)
 
     def _mean(self) -> Shorts:
         mean = self._weights - self._drift / max(1, self._counts[0])
@@ -130,14 +133,3 @@ class _Task:
     def keep(self) -> None:
         """Remember the mean of the weights."""
         self.kept = self.model.weights
-
-
-def attachment(model: CovingtonModel, gold: Encoded, threads: int | None) -> dict[str, float]:
-    """LAS and UAS in percent of the words that have a head; subtypes of labels do not count."""
-    guessed, chosen, _ = model.parse(gold, threads=threads)
-    heads, labels = gold.gold_arcs()
-    given = heads >= 0
-    right = (guessed == heads)[given]
-    plain = np.unique([label.partition(":")[0] for label in model.labels], return_inverse=True)[1]
-    same = ((labels >= 0) & (plain[chosen] == plain[labels]))[given]
-    return {"las": 100.0 * float(np.mean(right & same)), "uas": 100.0 * float(np.mean(right))}
