@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from support.information_laws import InformationLaws
 from support.input_laws import InputLaws
+from support.moment_laws import MomentLaws
 from support.sum_laws import SumLaws
 from support.tree_laws import TreeLaws
 
 __all__ = ["DistributionLaws"]
 
 
-class DistributionLaws(SumLaws, TreeLaws, InformationLaws, InputLaws):
-    """Sums, searches, information, inputs."""
+class DistributionLaws(SumLaws, TreeLaws, InformationLaws, MomentLaws, InputLaws):
+    """Sums, searches, information, second moments, inputs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Literal, Self, TypeVar, cast
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from crossarc.errors import InfeasibleError, ScoreError
 from crossarc.inference.batch import Batch, Scores
 from crossarc.inference.constraints import constrain
+from crossarc.inference.moments import Moments
 from crossarc.trees import Tree
 
 __all__ = ["Root", "TreeDistribution", "proven_tree"]
@@ -31,7 +32,7 @@ def proven_tree(tree: Tree, score: float | None) -> Tree:
     return tree
 
 
-class TreeDistribution(ABC):
+class TreeDistribution(Moments):
     """Trees with probability proportional to the exponential of their score.
 
     A sub-class says how to sum over its trees and how to find the best ones; scores, batches,

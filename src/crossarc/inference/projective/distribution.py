@@ -192,6 +192,16 @@ class ProjectiveTrees(TreeDistribution):
         own.flags.writeable = False
         return own
 
+    def _slopes(self, index: int, direction: Floats, factor_weight: float) -> Floats:
+        from crossarc.inference.forest.slopes import slopes
+
+        forest = self._forest(index)
+        factors = forest.score[direction.size :] * factor_weight
+        values = np.concatenate([direction.reshape(-1), factors])
+        table = np.empty(len(values))
+        slopes(forest, values, table)
+        return table[: direction.size].reshape(direction.shape).copy()
+
     def _entropy(self, index: int) -> float:
         def surprise(at: int) -> float:
             from crossarc.inference.forest.expectation import entropy

@@ -116,6 +116,23 @@ class SpanningTrees(TreeDistribution):
         out.flags.writeable = False
         return out
 
+    def _slopes(self, index: int, direction: Floats, factor_weight: float) -> Floats:
+        from crossarc.inference.spanning.slopes import arc_slopes, fold_labels, unfold_labels
+
+        batch = self._batch
+        arcs, along, out = batch.square(index), direction, np.empty(direction.shape[:2])
+        masses = batch.mass(index) if batch.labelled else np.empty((0, 0))
+        if batch.labelled:
+            along = np.empty(out.shape)
+            fold_labels(batch.labelled[index], arcs, masses, direction, along)
+        arc_slopes(arcs, masses, self._is_single, along, out)
+        if not batch.labelled:
+            return out
+        spread = np.empty(direction.shape)
+        marginals = self._marginals(index, False)
+        unfold_labels(batch.labelled[index], arcs, masses, marginals, out, along, direction, spread)
+        return spread
+
     @cached_property
     def _best_trees(self) -> tuple[Ints, list[float]]:
         """The heads of all sentences' best trees end to end, and their scores."""

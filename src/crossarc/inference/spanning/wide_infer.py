@@ -12,7 +12,7 @@ from crossarc.inference.spanning.wanted import LOG_MARGINALS
 from crossarc.inference.spanning.wide import solve_wide
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
-__all__ = ["infer_wide"]
+__all__ = ["column_tops", "infer_wide"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,7 +22,7 @@ _INT, _BOOL = types.int64, types.boolean
 
 
 @subkernel()
-def _column_tops(scores: Floats, n: int, single: bool, tops: Floats) -> bool:
+def column_tops(scores: Floats, n: int, single: bool, tops: Floats) -> bool:
     """The best score into each word; the root's own scores only where they are the only ones.
 
     Returns whether all scores are small enough to be summed over.
@@ -51,12 +51,12 @@ def _infer_one(
         for m in range(n + 1):
             out[h, m] = nothing
     tops = np.empty(n + 1)
-    if not _column_tops(scores, n, single, tops):
+    if not column_tops(scores, n, single, tops):
         return np.nan, np.nan
     for m in range(1, n + 1):
         if tops[m] == -np.inf:
             return -np.inf, 0.0
-    mantissa, exponent = solve_wide(scores, masses, n, single, tops, wanted, out)
+    mantissa, exponent = solve_wide(scores, masses, n, single, tops, wanted, None, out)
     if mantissa == 0.0:
         return -np.inf, 0.0
     return assemble(tops, n, 0.0, mantissa, exponent)
