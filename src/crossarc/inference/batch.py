@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.packing import pack_labelled, seal_arcs
+from crossarc.inference.packing import pack_labelled, pack_padded, seal_arcs, unpack_padded
 
 __all__ = ["Batch", "Scores"]
 
@@ -29,21 +29,42 @@ class Batch:
     """
 
     def __init__(self, scores: Scores, lengths: Sequence[int] | None = None) -> None:
-        arrays, self.is_batch = _arrays(scores, lengths)
-        widths = [array.shape[0] for array in arrays]
-        squares = np.array(widths, np.int64) ** 2
-        self.sizes = np.array(widths, np.int64) - 1
-        self.offsets = np.cumsum(squares) - squares
-        self._widths, self._starts = widths, self.offsets.tolist()
         self.masses = np.empty(0)
         self.labelled: list[Floats] = []
+        if lengths is not None:
+            padded = _padded(scores, lengths)
+            if padded.ndim == 3:
+                self._lay_out(np.asarray(lengths, np.int64) + 1, True)
+                self.arcs = np.empty(self._entries)
+                pack_padded(
+                    np.ascontiguousarray(padded, np.float64), self.sizes, self.offsets, self.arcs
+                )
+                self._seal()
+                return
+            scores = [one[: n + 1, : n + 1] for one, n in zip(padded, lengths, strict=True)]
+        arrays = _arrays(scores)
+        self._lay_out(
+            np.array([array.shape[0] for array in arrays], np.int64),
+            isinstance(scores, list | tuple),
+        )
         if arrays and arrays[0].ndim == 3:
-            self.arcs, self.masses = np.empty(int(squares.sum())), np.empty(int(squares.sum()))
+            self.arcs, self.masses = np.empty(self._entries), np.empty(self._entries)
             for index, array in enumerate(arrays):
                 self._pack_labelled(index, np.ascontiguousarray(array, np.float64))
             return
         flat = [array.ravel() for array in arrays] or [np.empty(0)]
         self.arcs = np.concatenate(flat, dtype=np.float64, casting="unsafe")
+        self._seal()
+
+    def _lay_out(self, widths: NDArray[np.int64], is_batch: bool) -> None:
+        squares = widths**2
+        ends = np.cumsum(squares)
+        self.is_batch = is_batch
+        self.sizes, self.offsets = widths - 1, ends - squares
+        self._widths, self._starts = widths.tolist(), self.offsets.tolist()
+        self._entries = int(ends[-1]) if len(ends) else 0
+
+    def _seal(self) -> None:
         bad = seal_arcs(self.arcs, self.sizes, self.offsets)
         if bad >= 0:
             index = int(np.searchsorted(self.offsets, bad, "right")) - 1
@@ -76,6 +97,14 @@ class Batch:
         whole = self.arcs if flat is None else flat
         return whole[at : at + width * width].reshape(width, width)
 
+    def padded(self, flat: Floats, width: int) -> Floats:
+        """A flat array as (sentences, width, width), 0 beyond each sentence."""
+        if self._widths.count(width) == len(self._widths):
+            return flat.reshape(-1, width, width)
+        out = np.empty((len(self), width, width))
+        unpack_padded(flat, self.sizes, self.offsets, out)
+        return out
+
     def squares(self, flat: Floats) -> list[Floats]:
         """The parts of all sentences of a flat array, as square views."""
         width = self._widths[0] if self._widths else 1
@@ -100,28 +129,31 @@ class Batch:
         return self.labelled[index] if self.labelled else self.square(index)
 
 
-def _arrays(scores: Scores, lengths: Sequence[int] | None) -> tuple[list[NDArray[Any]], bool]:
-    """The arrays of single sentences, and whether there may be several."""
-    if lengths is not None:
-        padded = np.asarray(scores)
-        if padded.ndim not in (3, 4) or len(padded) != len(lengths):
-            raise ScoreError(
-                f"with lengths, scores must be (sentences, n+1, n+1) or (sentences, n+1, n+1, "
-                f"labels): got {padded.shape} and {len(lengths)} lengths"
-            )
-        longest = min(padded.shape[1:3]) - 1
-        for index, n in enumerate(lengths):
-            if not 0 <= n <= longest:
-                raise ScoreError(f"sentence {index}: length {n} is not in 0..{longest}")
-        arrays = [array[: n + 1, : n + 1] for array, n in zip(padded, lengths, strict=True)]
-        is_batch = True
-    else:
-        is_batch = isinstance(scores, list | tuple)
-        arrays = [np.asarray(one) for one in scores] if is_batch else [np.asarray(scores)]
+def _padded(scores: Scores, lengths: Sequence[int]) -> NDArray[Any]:
+    """Checked scores (sentences, n+1, n+1[, labels])."""
+    padded = np.asarray(scores)
+    if padded.ndim not in (3, 4) or len(padded) != len(lengths):
+        raise ScoreError(
+            f"with lengths, scores must be (sentences, n+1, n+1) or (sentences, n+1, n+1, "
+            f"labels): got {padded.shape} and {len(lengths)} lengths"
+        )
+    longest = min(padded.shape[1:3]) - 1
+    for index, n in enumerate(lengths):
+        if not 1 <= n <= longest:
+            raise ScoreError(f"sentence {index}: length {n} is not in 1..{longest}")
+    if padded.dtype.kind not in "fiu":
+        raise ScoreError(f"scores must be real numbers: got {padded.dtype}")
+    return padded
+
+
+def _arrays(scores: Scores) -> list[NDArray[Any]]:
+    """The checked arrays of single sentences."""
+    is_batch = isinstance(scores, list | tuple)
+    arrays = [np.asarray(one) for one in scores] if is_batch else [np.asarray(scores)]
     if not all(map(_is_plain, {(array.shape, array.dtype) for array in arrays})):
         for index, array in enumerate(arrays):
             _check_shape(array, arrays[0], f"sentence {index}: " if is_batch else "")
-    return arrays, is_batch
+    return arrays
 
 
 def _is_plain(kind: tuple[tuple[int, ...], np.dtype[Any]]) -> bool:

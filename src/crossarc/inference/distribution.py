@@ -53,7 +53,17 @@ class TreeDistribution(Moments):
         self._batch = Batch(scores, lengths)
         self._threads = threads
 
-    # What a sub-class provides, for sentence `index` of the batch.
+    # What a sub-class provides for all sentences of the batch, and for sentence `index`.
+
+    @property
+    @abstractmethod
+    def _totals(self) -> Floats:
+        """(2, sentences): log Z as the sum of two floats, (-inf, 0) when there is no tree."""
+
+    @property
+    @abstractmethod
+    def _arc_marginals(self) -> Floats:
+        """Marginals of arcs, labels summed over, flat as the batch is; 0 when there is no tree."""
 
     @abstractmethod
     def _log_total(self, index: int) -> tuple[float, float]:
@@ -222,11 +232,15 @@ class TreeDistribution(Moments):
         marginals = self._marginals(index, logs)
         return self._feasible(index, marginals if self._sum_total(index) > -math.inf else None)
 
-    def _refuse_large(self, index: int) -> None:
-        raise ScoreError(
-            f"{self._batch.name(index)}scores beyond 1e12 cannot be summed over: scale them down, "
-            "or use -inf to forbid an arc"
-        )
+    def _fitting(self, totals: Floats) -> Floats:
+        """log Z of all sentences, as sums of two floats, unless some scores are too large."""
+        if np.isnan(totals[0]).any():
+            index = int(np.isnan(totals[0]).argmax())
+            raise ScoreError(
+                f"{self._batch.name(index)}scores beyond 1e12 cannot be summed over: scale them "
+                "down, or use -inf to forbid an arc"
+            )
+        return totals
 
     def _check_like(self, other: Self) -> None:
         ours, theirs = self._batch, other._batch

@@ -156,10 +156,16 @@ class ProjectiveTrees(TreeDistribution):
 
     # Sums.
 
+    @property
+    def _totals(self) -> Floats:
+        return self._fitting(self._kernels.totals)
+
+    @property
+    def _arc_marginals(self) -> Floats:
+        return self._kernels.arcs(False)
+
     def _log_total(self, index: int) -> tuple[float, float]:
-        high, low = self._kernels.totals[:, index].tolist()
-        if math.isnan(high):
-            self._refuse_large(index)
+        high, low = self._totals[:, index].tolist()
         return high, low
 
     def _marginals(self, index: int, logs: bool) -> Floats:

@@ -56,10 +56,8 @@ class SpanningTrees(TreeDistribution):
         """What is wanted of the batch; the sums come with it."""
         batch = self._batch
         sums, out = sum_over_trees(batch, self._is_single, wanted, self._threads)
-        if np.isnan(sums[0]).any():
-            self._refuse_large(int(np.isnan(sums[0]).argmax()))
         if self._sums is None:
-            self._sums = sums
+            self._sums = self._fitting(sums)
         out.flags.writeable = False
         return out
 
