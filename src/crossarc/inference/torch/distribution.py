@@ -49,11 +49,8 @@ class DependencyTrees(Distribution):  # type: ignore[misc]  # torch is not there
         self.projective = projective
         super().__init__(scores.shape[:1], scores.shape[1:], validate_args=validate_args)
 
-    @constraints.dependent_property(is_discrete=False)  # type: ignore[untyped-decorator]
-    def _scores(self) -> Any:
-        return constraints.independent(constraints.real, self.scores.ndim - 1)
-
-    arg_constraints = {"scores": _scores}  # noqa: RUF012  # as torch.distributions has it
+    # Scores are checked where they are used: the padding may hold anything.
+    arg_constraints = {"scores": constraints.dependent}  # noqa: RUF012  # as torch has it
 
     @constraints.dependent_property(is_discrete=True)  # type: ignore[untyped-decorator]
     def support(self) -> Any:

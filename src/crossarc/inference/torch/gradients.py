@@ -11,7 +11,6 @@ from typing import Any
 
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 
 from crossarc.inference.torch.backends import Kernels
 
@@ -47,11 +46,10 @@ class Marginals(Function):  # type: ignore[misc]
         return kernels.marginals()
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, above: Tensor) -> tuple[Tensor, None]:
         """The Hessian is symmetric: its product with what comes from above."""
-        ctx.saved_tensors  # noqa: B018  # raises if the scores have been changed in place
-        return ctx.kernels.hessian_product(above), None
+        (scores,) = ctx.saved_tensors
+        return _HessianProduct.apply(scores, above, ctx.kernels), None
 
 
 class Entropy(Function):  # type: ignore[misc]
@@ -65,11 +63,41 @@ class Entropy(Function):  # type: ignore[misc]
         return kernels.entropy()
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, above: Tensor) -> tuple[Tensor, None]:
         """Minus the Hessian times the scores."""
         (scores,) = ctx.saved_tensors
-        return _for_each(above, scores) * ctx.kernels.entropy_gradient(), None
+        return _for_each(above, scores) * _EntropyGradient.apply(scores, ctx.kernels), None
+
+
+class _HessianProduct(Function):  # type: ignore[misc]
+    """The Hessian of log Z times a direction: the end of what is defined."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, direction: Tensor, kernels: Kernels) -> Tensor:
+        return kernels.hessian_product(direction)
+
+    @staticmethod
+    def backward(ctx: Any, above: Tensor) -> None:
+        _refuse_third("marginals")
+
+
+class _EntropyGradient(Function):  # type: ignore[misc]
+    """Minus the Hessian of log Z times the scores: the end as well."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, kernels: Kernels) -> Tensor:
+        return kernels.entropy_gradient()
+
+    @staticmethod
+    def backward(ctx: Any, above: Tensor) -> None:
+        _refuse_third("entropy")
+
+
+def _refuse_third(name: str) -> None:
+    raise NotImplementedError(
+        f"the gradient of {name} has no gradient itself: third derivatives of log Z are not "
+        "available; detach it"
+    )
 
 
 def _for_each(values: Tensor, scores: Tensor) -> Tensor:
