@@ -6,6 +6,7 @@ not to be had (all arcs of a word forbidden, say) make a sentence count nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -75,11 +76,11 @@ def hidden_trees(
     used = [index for index, total in enumerate(agreeing) if total > -np.inf]
     whole = trees([scores[index] for index in used], root=root, threads=threads)
     fixed = trees([kept[index] for index in used], root=root, threads=threads)
-    loss = sum(whole.log_partition()) - sum(agreeing[index] for index in used)
     pairs = zip(used, whole.marginals(), fixed.marginals(), strict=True)
     for index, free, bound in pairs:
         slopes[index] = free - bound
-    return float(loss), slopes
+    totals = zip(whole.log_partition(), (agreeing[index] for index in used), strict=True)
+    return math.fsum(free - bound for free, bound in totals), slopes
 
 
 def wrong_arcs(heads: Ints, labels: Ints | None = None, *, label_count: int = 0) -> Floats:

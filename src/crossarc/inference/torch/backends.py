@@ -23,7 +23,7 @@ from crossarc.trees import Tree
 __all__ = ["Kernels", "Lengths", "backend_for"]
 
 Floats = NDArray[np.float64]
-Lengths: TypeAlias = Tensor | Sequence[int] | None
+Lengths: TypeAlias = "Tensor | Sequence[int] | None"
 
 
 def backend_for(scores: Tensor, lengths: Lengths, root: Root, projective: bool) -> Kernels:

@@ -15,15 +15,12 @@ __all__ = ["Trees", "indicators", "stacked"]
 
 
 class Trees(NamedTuple):
-    """Trees of a batch.
+    """Trees of a batch."""
 
-    Attributes:
-        heads: (batch, n), the head of word 1 first, 0 the root, -1 beyond the sentence; of several
-            trees for each sentence (trees, batch, n).
-        labels: the same for labels, or None.
-    """
-
+    #: (batch, n), the head of word 1 first, 0 the root, -1 beyond the sentence; of several trees
+    #: for each sentence (trees, batch, n).
     heads: Tensor
+    #: The same for labels, or None.
     labels: Tensor | None
 
 
