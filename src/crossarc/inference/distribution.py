@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -12,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError, ScoreError
+from crossarc.inference.answers import Answers
 from crossarc.inference.batch import Batch, Scores
+from crossarc.inference.chance import stream
 from crossarc.inference.constraints import constrain
 from crossarc.trees import Tree
 
@@ -77,6 +80,12 @@ class TreeDistribution(ABC):
         Factors beyond arcs, where there are any, count `factor_weight` times their scores.
         """
 
+    @abstractmethod
+    def _drawn(
+        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
+    ) -> list[Tree]:
+        """k random trees of a sentence that has some, or all of them if they must differ."""
+
     # What a sub-class with factors beyond arcs provides as well.
 
     def _factor_scores(self, index: int, tree: Tree) -> list[float]:
@@ -114,6 +123,27 @@ class TreeDistribution(ABC):
         if not margin >= 0:
             raise ValueError(f"margin must not be negative: got {margin}")
         return self._lists(lambda index: self._ranked(index, margin))
+
+    def sample(self, k: int, *, seed: int | None = None, replace: bool = True) -> Any:
+        """k trees drawn at random: a list, for a batch a list of lists.
+
+        Args:
+            seed: the same seed gives the same trees on every machine; None gives others each
+                time. Each sentence of a batch has a stream of its own.
+            replace: if False, the trees are different: each is drawn from those that are left,
+                in proportion to their probabilities. Fewer than k when there are fewer.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1: got {k}")
+        source = np.random.SeedSequence(seed)
+        for index in range(len(self._batch)):
+            self._feasible_total(index)
+
+        def drawn(index: int) -> list[Tree]:
+            return self._drawn(index, k, stream(source, index), replace)
+
+        samples = self._answers.all(drawn)
+        return samples if self._batch.is_batch else samples[0]
 
     def log_prob(self, tree: Any = None, *, heads: Any = None) -> Any:
         """Log-probability of a tree, or that some heads hold together.
@@ -179,6 +209,10 @@ class TreeDistribution(ABC):
         return self._each(share)
 
     # How the answers are made.
+
+    @cached_property
+    def _answers(self) -> Answers:
+        return Answers((self._batch.sizes**3 + 1000).tolist(), self._threads)
 
     def _tables(self, logs: bool) -> Any:
         """Marginals, or their logarithms."""

@@ -173,3 +173,14 @@ class SpanningTrees(TreeDistribution):
         )
         for heads, labels, score in trees:
             yield proven_tree(Tree._trusted(heads, labels), score)
+
+    def _drawn(
+        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
+    ) -> list[Tree]:
+        from crossarc.inference.spanning.sampling import Sampler
+
+        batch = self._batch
+        labelled = batch.labelled[index] if batch.labelled else None
+        masses = batch.mass(index) if batch.labelled else np.empty((0, 0))
+        sampler = Sampler(batch.square(index), masses, labelled, self._is_single, source)
+        return sampler.draw(k) if replace else sampler.draw_distinct(k)
