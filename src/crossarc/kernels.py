@@ -51,6 +51,8 @@ KERNEL_MODULES = (
     "crossarc.inference.spanning.distinct",
     "crossarc.inference.spanning.insertion",
     "crossarc.inference.spanning.labels",
+    "crossarc.inference.spanning.max_marginals",
+    "crossarc.inference.spanning.pairs",
     "crossarc.inference.spanning.plain.alone",
     "crossarc.inference.spanning.plain.together",
     "crossarc.inference.spanning.second_best",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
@@ -17,6 +17,7 @@ from crossarc.inference.answers import Answers
 from crossarc.inference.batch import Batch, Scores
 from crossarc.inference.chance import stream
 from crossarc.inference.constraints import constrain
+from crossarc.inference.dependence import Dependence
 from crossarc.trees import Tree
 
 __all__ = ["Root", "TreeDistribution", "proven_tree"]
@@ -34,7 +35,7 @@ def proven_tree(tree: Tree, score: float | None) -> Tree:
     return tree
 
 
-class TreeDistribution(ABC):
+class TreeDistribution(Dependence):
     """Trees with probability proportional to the exponential of their score.
 
     A sub-class says how to sum over its trees and how to find the best ones; scores, batches,
@@ -74,6 +75,10 @@ class TreeDistribution(ABC):
         """The best tree; None when there is none."""
 
     @abstractmethod
+    def _max_marginals(self, index: int) -> Floats | None:
+        """What `max_marginals` returns; None when there is no tree."""
+
+    @abstractmethod
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
         """The tree that is best under other scores of arcs, with its score under the model's.
 
@@ -107,6 +112,11 @@ class TreeDistribution(ABC):
     def log_marginals(self) -> Any:
         """Log-probability of each arc, also where the probability itself would be 0; read-only."""
         return self._tables(True)
+
+    def max_marginals(self) -> Any:
+        """For each arc the score of the best tree that has it, -inf without one; read-only."""
+        tables = self._answers.once("max", self._max_marginals)
+        return self._each(lambda index: self._feasible(index, tables[index]))
 
     def argmax(self) -> Any:
         """The tree with the highest score."""
@@ -321,12 +331,7 @@ class TreeDistribution(ABC):
 
     def _log_prob_heads(self, index: int, heads: Mapping[int, int]) -> float:
         ours = self._feasible_total(index)
-        fixed = type(self)(
-            constrain(self._batch.scores(index), heads=heads),
-            root=self.root,
-            threads=1,
-            **self._factors(index),
-        )
+        fixed = self._over(constrain(self._batch.scores(index), heads=heads), [index], 1)
         high, low = fixed._log_total(0)
         if high == -math.inf:
             return -math.inf

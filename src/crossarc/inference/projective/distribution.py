@@ -87,16 +87,7 @@ class ProjectiveTrees(TreeDistribution):
     def max_marginals(self, part: PartName = "arc") -> Any:
         """For each part the score of the best tree that has it, -inf without one; read-only."""
         self._check_part(part)
-
-        def highest(index: int) -> Floats | None:
-            from crossarc.inference.forest.viterbi import max_marginals
-
-            forest = self._forest(index)
-            table = np.empty(len(forest.score))
-            max_marginals(forest, table)
-            return self._shaped(index, part, table) if forest.items else None
-
-        tables = self._answers.once(("max", part), highest)
+        tables = self._answers.once(("max", part), lambda index: self._part_maxima(index, part))
         return self._each(lambda index: self._feasible(index, tables[index]))
 
     # The forest of a sentence, and what is asked of it.
@@ -215,6 +206,17 @@ class ProjectiveTrees(TreeDistribution):
         if math.isfinite(score) and not self._batch.labelled and self._sibling is None:
             return proven_tree(Tree._trusted(heads, None), score)
         return self._finished(index, heads, siblings, self._batch.scores(index))
+
+    def _max_marginals(self, index: int) -> Floats | None:
+        return self._part_maxima(index, "arc")
+
+    def _part_maxima(self, index: int, part: PartName) -> Floats | None:
+        from crossarc.inference.forest.viterbi import max_marginals
+
+        forest = self._forest(index)
+        table = np.empty(len(forest.score))
+        max_marginals(forest, table)
+        return self._shaped(index, part, table) if forest.items else None
 
     def _proven(self, index: int, forest: Forest, parts: Shorts) -> Tree:
         """The tree of a derivation that is the best of those left."""
