@@ -97,6 +97,18 @@ class Decoder:
             if marginals is not None
         ]
 
+    def head_information(
+        self, sentences: Sequence[Sentence], keep_heads: bool, threads: int | None
+    ) -> list[Floats]:
+        """What each word's head says about all heads, in nats: its own entropy and the others'."""
+        scores = self.model.arc_scores(self.model.encode(sentences), threads)
+        if keep_heads:
+            pairs = zip(scores, sentences, strict=True)
+            tables = [self._agreeing(*pair).mutual_information() for pair in pairs]
+        else:
+            tables = self.trees(scores, threads).mutual_information()
+        return [table.sum(axis=1) for table in tables]
+
     def _answers(
         self,
         sentences: Sequence[Sentence],
