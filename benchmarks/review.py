@@ -1,7 +1,6 @@
 """Which words should a person settle first? A simulation with gold heads.
 
-    .venv-bench/bin/python benchmarks/review.py en English-EWT
-    .venv-bench/bin/python benchmarks/review.py MODEL TREEBANK [--sentences N]
+    .venv-bench/bin/python benchmarks/review.py [FOLDER] [--model MODEL] [--name NAME]
 
 Parses the dev set of a treebank, settles words with their gold heads in several orders, parses
 again under these constraints, and prints UAS over all words and, in brackets, over those that are
@@ -25,6 +24,7 @@ from crossarc.inference import TreeDistribution
 
 Floats = NDArray[np.float64]
 WORDS = (1, 2, 3, 5)
+RARE = 1e-5  # as in `crossarc review`
 SHARES = (0.02, 0.05, 0.1, 0.2)
 
 
@@ -39,13 +39,13 @@ def entropy_drop(trees: TreeDistribution, heads: NDArray[np.int64]) -> Floats:
 
 
 def about_others(trees: TreeDistribution, heads: NDArray[np.int64]) -> Floats:
-    table = trees.mutual_information()
+    table = trees.mutual_information(negligible=RARE)
     told: Floats = table.sum(axis=1) - np.diag(table)
     return told
 
 
 def about_all(trees: TreeDistribution, heads: NDArray[np.int64]) -> Floats:
-    told: Floats = trees.mutual_information().sum(axis=1)
+    told: Floats = trees.mutual_information(negligible=RARE).sum(axis=1)
     return told
 
 
@@ -138,16 +138,16 @@ def over_all(dev: Dev, order: Order) -> list[tuple[float, float]]:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    arguments.add_argument("model")
-    arguments.add_argument("treebank")
-    arguments.add_argument("--treebanks", type=Path, default=default_treebanks())
-    arguments.add_argument("--sentences", type=int, default=None)
+    arguments.add_argument("treebanks", nargs="?", type=Path, default=default_treebanks())
+    arguments.add_argument("--model", default="en")
+    arguments.add_argument("--name", default="English-EWT")
+    arguments.add_argument("--sentences", type=int, default=300)
     given = arguments.parse_args()
-    sentences = list(ca.read_conllu(given.treebanks / given.treebank / "dev.conllu.gz"))
+    sentences = list(ca.read_conllu(given.treebanks / given.name / "dev.conllu.gz"))
     dev = Dev(ca.Parser.load(given.model), sentences[: given.sentences])
     words = sum(map(len, dev.gold))
     none = sum(dev.right(i, trees, {})[0] for i, trees in enumerate(dev.start))
-    print(f"{given.treebank} dev: {len(dev.gold)} sentences, {words} words")
+    print(f"{given.name} dev: {len(dev.gold)} sentences, {words} words")
     print(f"UAS with nothing settled: {100 * none / words:.2f}")
     for title, settle, header in (
         ("words settled in each sentence", by_sentence, [str(k) for k in WORDS]),

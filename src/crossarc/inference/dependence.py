@@ -15,14 +15,12 @@ from crossarc.inference.arcs import label_shares, read_arcs
 from crossarc.inference.batch import Batch
 from crossarc.inference.constraints import constrain
 
-__all__ = ["NEGLIGIBLE", "Dependence"]
+__all__ = ["Dependence"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
-#: Heads with less probability are left out of mutual information; see docs/numerics.md.
-NEGLIGIBLE = 1e-14
 # So many constrained copies of a sentence are summed over together.
 _TOGETHER = 64
 
@@ -122,13 +120,19 @@ class Dependence(ABC):
 
         return self._each(drop)
 
-    def mutual_information(self) -> Any:
+    def mutual_information(self, *, negligible: float = 1e-14) -> Any:
         """What each word's head says about each other word's, in nats: an (n, n) array.
 
         On the diagonal the entropies of the heads alone. Labels add nothing elsewhere: given its
         arc, a label depends on no other word.
+
+        Args:
+            negligible: heads up to this probability are left out. Each takes at most d log(1 / d)
+                with it, d being this number; a larger one saves time.
         """
-        return self._apart(self._information)
+        if not 0.0 <= negligible < 1.0:
+            raise ValueError(f"negligible must be from 0 to below 1: got {negligible}")
+        return self._apart(lambda index: self._information(index, negligible))
 
     def _apart(self, answer: Callable[[int], Any]) -> Any:
         """The answers, over threads; marginals, which all of them need, come first."""
@@ -146,11 +150,11 @@ class Dependence(ABC):
         found = tables[kinds.reshape(-1), left[:, 0], left[:, 1]]
         return found * chances[kinds.reshape(-1)]
 
-    def _information(self, index: int) -> Floats:
+    def _information(self, index: int, negligible: float) -> Floats:
         n = int(self._batch.sizes[index])
         table = np.diag(self._each_entropy(index))
         for m in range(1, n):
-            rest = self._information_of(index, m)[m:]
+            rest = self._information_of(index, m, negligible)[m:]
             table[m - 1, m:] = table[m:, m - 1] = rest
         return table
 
@@ -159,10 +163,10 @@ class Dependence(ABC):
         logs = np.log(chances, out=np.zeros_like(chances), where=chances > 0.0)
         return cast(Floats, np.maximum(0.0, -(chances * logs).sum(axis=0)))
 
-    def _information_of(self, index: int, m: int) -> Floats:
+    def _information_of(self, index: int, m: int, negligible: float) -> Floats:
         """What the head of word m says about those of words 1..n."""
         chances = self._head_chances(index)
-        heads = np.flatnonzero(chances[:, m] > NEGLIGIBLE)
+        heads = np.flatnonzero(chances[:, m] > negligible)
         arcs = np.stack([heads, np.full(len(heads), m)], axis=1)
         given = self._conditionals(index, arcs)[:, :, 1:]
         free = np.broadcast_to(chances[:, 1:], given.shape)

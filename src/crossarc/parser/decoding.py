@@ -24,6 +24,8 @@ Ints = NDArray[np.int64]
 
 # Arcs with less probability add nothing to the entropy that four decimals could show.
 _NEGLIGIBLE = 1e-9
+# Heads with less probability tell less than 1e-4 nats, which changes no order that matters.
+_RARE = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +106,10 @@ class Decoder:
         scores = self.model.arc_scores(self.model.encode(sentences), threads)
         if keep_heads:
             pairs = zip(scores, sentences, strict=True)
-            tables = [self._agreeing(*pair).mutual_information() for pair in pairs]
+            given = [self._agreeing(*pair) for pair in pairs]
+            tables = [trees.mutual_information(negligible=_RARE) for trees in given]
         else:
-            tables = self.trees(scores, threads).mutual_information()
+            tables = self.trees(scores, threads).mutual_information(negligible=_RARE)
         return [table.sum(axis=1) for table in tables]
 
     def _answers(

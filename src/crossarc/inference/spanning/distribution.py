@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.dependence import NEGLIGIBLE
 from crossarc.inference.distribution import TreeDistribution, proven_tree
 from crossarc.inference.packing import spread_labels
 from crossarc.inference.spanning.sums import sum_over_trees
@@ -227,14 +226,14 @@ class SpanningTrees(TreeDistribution):
             found[lost] = super()._joint_heads(index, left[lost], right[lost])
         return found
 
-    def _information(self, index: int) -> Floats:
+    def _information(self, index: int, negligible: float) -> Floats:
         from crossarc.inference.spanning.pairs import pair_information
 
         chances = self._head_chances(index)
         table, errors = np.diag(self._each_entropy(index)), np.empty(len(chances) - 1)
-        pair_information(*self._lift_tables(index), chances, NEGLIGIBLE, table, errors)
+        pair_information(*self._lift_tables(index), chances, negligible, table, errors)
         for m in np.flatnonzero(errors > _LARGEST_ERROR) + 1:
-            rest = self._information_of(index, int(m))[m:]
+            rest = self._information_of(index, int(m), negligible)[m:]
             table[m - 1, m:] = table[m:, m - 1] = rest
         return table
 

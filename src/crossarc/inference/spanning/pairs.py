@@ -132,26 +132,29 @@ def pair_information(
     out: Floats,
     errors: Floats,
 ) -> None:
-    """The mutual information of the heads of any two words, O(n^4), off the diagonal.
+    """The mutual information of the heads of any two words, off the diagonal.
+
+    O(n^2) times the pairs of heads that two words have.
 
     Args:
-        marginals: [h, m]; less than `negligible` counts as nothing.
+        marginals: [h, m]; up to `negligible` they count as nothing.
         errors: becomes what may be wrong in any pair of each word.
     """
     n = weights.shape[0]
+    heads, counts = np.empty((n, n + 1), np.int64), np.zeros(n, np.int64)
     for m in range(n):
         errors[m] = 0.0
+        for h in range(n + 1):
+            if marginals[0 if h == n else h + 1, m + 1] > negligible:
+                heads[m, counts[m]] = h
+                counts[m] += 1
     for m in range(n):
         for j in range(m + 1, n):
             total, worst = 0.0, 0.0
-            for h in range(n + 1):
+            for h in heads[m, : counts[m]]:
                 p = marginals[0 if h == n else h + 1, m + 1]
-                if p <= negligible:
-                    continue
-                for k in range(n + 1):
+                for k in heads[j, : counts[j]]:
                     q = p * marginals[0 if k == n else k + 1, j + 1]
-                    if q <= p * negligible:
-                        continue
                     both, error = _joint(weights, powers, lifts, lift_powers, h, m, k, j)
                     worst = max(worst, error)
                     # p log(p / q) - p + q is never negative.
