@@ -210,6 +210,45 @@ class BruteForce:
             logs[part] = self._log_share(places)
         return logs
 
+    def joint(self, first: tuple[int, ...], second: tuple[int, ...]) -> float:
+        """The probability of two arcs, (h, m) or (h, m, l)."""
+        members = [
+            i
+            for i, tree in enumerate(self.trees)
+            if all(
+                tree.heads[m - 1] == h and (not named or tree.labels[m - 1] == named[0])
+                for h, m, *named in (first, second)
+            )
+        ]
+        return math.exp(self._log_share(members))
+
+    def given(self, heads: Mapping[int, int], labels: Mapping[int, int]) -> BruteForce:
+        """The same distribution over the trees with these heads and labels."""
+
+        def agrees(found: Heads) -> bool:
+            return self.support(found) and all(found[m - 1] == h for m, h in heads.items())
+
+        scores = self.scores.copy()
+        for m, label in labels.items():
+            scores[:, m, np.arange(scores.shape[2]) != label] = -math.inf
+        return BruteForce(scores, self.root, agrees, self.sibling)
+
+    def mutual_information(self) -> NDArray[np.float64]:
+        """Sum of p(h, h') log p(h, h') / (p(h) p(h')) for the heads of every two words."""
+        chances = [math.exp(-gap - self._log_mass) for gap in self._gaps]
+        table = np.zeros((self.n, self.n))
+        for m, other in itertools.product(range(self.n), repeat=2):
+            both: dict[tuple[int, int], float] = {}
+            for tree, chance in zip(self.trees, chances, strict=True):
+                pair = tree.heads[m], tree.heads[other]
+                both[pair] = both.get(pair, 0.0) + chance
+            for (h, k), chance in both.items():
+                alone = math.fsum(p for (a, _), p in both.items() if a == h)
+                others = math.fsum(p for (_, b), p in both.items() if b == k)
+                if chance > 1e-290:
+                    table[m, other] += chance * (math.log(chance / alone) - math.log(others))
+        return table
+
     def max_marginals(self) -> NDArray[np.float64]:
         """The score of the best tree with each arc."""
         best = np.full(self.scores.shape, -math.inf)

@@ -14,7 +14,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.answers import Answers
 from crossarc.inference.batch import Scores
 from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
 from crossarc.inference.factors import Given, SiblingFactor
@@ -68,7 +67,6 @@ class ProjectiveTrees(TreeDistribution):
         if sibling is not None:
             self._sibling = SiblingFactor(sibling, self._batch, self._is_single)
         self._kernels = KernelAnswers(self._batch, self._sibling, self._is_single, threads)
-        self._answers = Answers((self._batch.sizes**3 + 1000).tolist(), threads)
         self._last: tuple[int, Forest] | None = None
 
     def marginals(self, part: PartName = "arc") -> Any:
@@ -89,46 +87,8 @@ class ProjectiveTrees(TreeDistribution):
     def max_marginals(self, part: PartName = "arc") -> Any:
         """For each part the score of the best tree that has it, -inf without one; read-only."""
         self._check_part(part)
-
-        def highest(index: int) -> Floats | None:
-            from crossarc.inference.forest.viterbi import max_marginals
-
-            forest = self._forest(index)
-            table = np.empty(len(forest.score))
-            max_marginals(forest, table)
-            return self._shaped(index, part, table) if forest.items else None
-
-        tables = self._answers.once(("max", part), highest)
+        tables = self._answers.once(("max", part), lambda index: self._part_maxima(index, part))
         return self._each(lambda index: self._feasible(index, tables[index]))
-
-    def sample(self, k: int, *, seed: int | None = None, replace: bool = True) -> Any:
-        """k trees drawn at random: a list, for a batch a list of lists.
-
-        Args:
-            seed: the same seed gives the same trees on every machine; None gives others each
-                time. Each sentence of a batch has a stream of its own.
-            replace: if False, the trees are different: each is drawn from those that are left,
-                in proportion to their probabilities. Fewer than k when there are fewer.
-        """
-        if k < 1:
-            raise ValueError(f"k must be at least 1: got {k}")
-        source = np.random.SeedSequence(seed)
-        for index in range(len(self._batch)):
-            self._feasible_total(index)
-        drawn = self._answers.all(lambda index: self._drawn(index, k, source, replace))
-        return drawn if self._batch.is_batch else drawn[0]
-
-    def _drawn(
-        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
-    ) -> list[Tree]:
-        from crossarc.inference.forest.distinct import sample_distinct
-        from crossarc.inference.forest.sampling import sample
-
-        own = np.random.SeedSequence(source.entropy, spawn_key=(index,))
-        chance = np.random.Generator(np.random.PCG64(own))
-        forest, shape = self._forest(index), self._batch.scores(index).shape
-        found = sample(forest, k, chance) if replace else sample_distinct(forest, chance)
-        return [read_tree(forest, parts, shape) for parts in islice(found, k)]
 
     # The forest of a sentence, and what is asked of it.
 
@@ -263,6 +223,17 @@ class ProjectiveTrees(TreeDistribution):
             return proven_tree(Tree._trusted(heads, None), score)
         return self._finished(index, heads, siblings, self._batch.scores(index))
 
+    def _max_marginals(self, index: int) -> Floats | None:
+        return self._part_maxima(index, "arc")
+
+    def _part_maxima(self, index: int, part: PartName) -> Floats | None:
+        from crossarc.inference.forest.viterbi import max_marginals
+
+        forest = self._forest(index)
+        table = np.empty(len(forest.score))
+        max_marginals(forest, table)
+        return self._shaped(index, part, table) if forest.items else None
+
     def _proven(self, index: int, forest: Forest, parts: Shorts) -> Tree:
         """The tree of a derivation that is the best of those left."""
         tree = read_tree(forest, parts, self._batch.scores(index).shape)
@@ -296,6 +267,17 @@ class ProjectiveTrees(TreeDistribution):
         if self._sibling is not None:
             arcs += self._sibling.of_tree(index, heads, siblings)
         return proven_tree(tree, exact_sum(arcs))
+
+    def _drawn(
+        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
+    ) -> list[Tree]:
+        from crossarc.inference.forest.distinct import sample_distinct
+        from crossarc.inference.forest.sampling import sample
+
+        chance = np.random.Generator(np.random.PCG64(source))
+        forest, shape = self._forest(index), self._batch.scores(index).shape
+        found = sample(forest, k, chance) if replace else sample_distinct(forest, chance)
+        return [read_tree(forest, parts, shape) for parts in islice(found, k)]
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
         from crossarc.inference.forest.kbest import ranked, ranked_within

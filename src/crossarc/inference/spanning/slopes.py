@@ -12,9 +12,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.spanning.wanted import MARGINALS
-from crossarc.inference.spanning.wide import solve_wide
-from crossarc.inference.spanning.wide_infer import column_tops
+from crossarc.inference.spanning.wide import walk_wide
+from crossarc.inference.spanning.wide_slopes import column_slopes
+from crossarc.inference.spanning.wide_steps import column_tops, wide_weights
 from crossarc.kernels import kernel
 
 __all__ = ["arc_slopes", "fold_labels", "unfold_labels"]
@@ -39,8 +39,19 @@ def arc_slopes(
     n = scores.shape[0] - 1
     tops = np.empty(n + 1)
     column_tops(scores, n, single, tops)
+    weights, powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
+    wide_weights(scores, masses, n, single, tops, weights, powers)
+    slopes = np.empty((n, n + 1))
+    for m in range(n):
+        for h in range(n + 1):
+            slopes[m, h] = weights[m, h] * direction[0 if h == n else h + 1, m + 1]
+    reach, reach_powers = np.empty((n, n)), np.empty((n, n), np.int64)
+    reach_slopes = np.empty((n, n))
+    pivots, pivot_powers = np.empty(n), np.empty(n, np.int64)
+    walk_wide(weights, powers, n, reach, reach_powers, pivots, pivot_powers, slopes, reach_slopes)
     out[:] = 0.0
-    solve_wide(scores, masses, n, single, tops, MARGINALS, direction, out)
+    for m in range(n):
+        column_slopes(weights, powers, slopes, reach, reach_powers, reach_slopes, n, m, out)
 
 
 @kernel(types.void(_READ3, _READ2, _READ2, _READ3, _F2))

@@ -10,70 +10,142 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crossarc.inference.extended import (
-    ZERO,
-    exp_parts_wide,
-    narrowed,
-    normalised,
-    power_of_two,
-    times_ln2,
-)
+from crossarc.inference.extended import ZERO, normalised, power_of_two, times_ln2
+from crossarc.inference.spanning.schedule import BACK, BASE, schedule
 from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
-from crossarc.inference.spanning.wide_elimination import walk
-from crossarc.inference.spanning.wide_tables import Floats, Ints, Slopes, slopes_like
+from crossarc.inference.spanning.wide_slopes import (
+    Slopes,
+    copy_slope,
+    cut_slopes,
+    settle,
+    slopes_like,
+)
+from crossarc.inference.spanning.wide_steps import (
+    ROOT_SCALE,
+    VANISHED,
+    eliminate_wide,
+    substitute_wide,
+    wide_weights,
+)
 from crossarc.kernels import subkernel
 
-__all__ = ["solve_wide"]
+__all__ = ["solve_wide", "walk_wide"]
 
-_ROOT_SCALE = -(1 << 56)
-_VANISHED = -(1 << 55)
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_BIAS = 1023
 
 
 @subkernel()
-def _wide_weights(
-    scores: Floats,
-    masses: Floats,
+def walk_wide(
+    weights: Floats,
+    weight_powers: Ints,
     n: int,
-    single: bool,
-    tops: Floats,
-    direction: Slopes,
-    values: Floats,
-    powers: Ints,
-    slopes: Slopes,
-) -> None:
-    """Weights w[m, h] relative to their column's top, the root's in column n."""
-    for h in range(n + 1):
-        place = n if h == 0 else h - 1
-        for m in range(n):
-            x = scores[h, m + 1]
-            values[m, place], powers[m, place] = 0.0, ZERO
-            if x > -np.inf:
-                top = tops[m + 1]
-                d = x - top
-                back = d + top
-                mantissa, exponent = exp_parts_wide(d, (x - back) - (top - (back - d)))
-                if masses.shape[0] > 0:
-                    mantissa *= masses[h, m + 1]
-                if h == 0 and single:
-                    exponent += _ROOT_SCALE
-                values[m, place], powers[m, place] = normalised(mantissa, exponent)
-            if direction is not None and slopes is not None:
-                slopes[m, place] = values[m, place] * direction[h, m + 1]
+    reach: Floats,
+    reach_powers: Ints,
+    pivots: Floats,
+    pivot_powers: Ints,
+    slopes: Slopes = None,
+    reach_slopes: Slopes = None,
+) -> bool:
+    """Fill E and the pivots by `schedule`; False when there is no tree.
+
+    Args:
+        slopes, reach_slopes: of the weights and of E, where they are wanted.
+    """
+    # A block of r nodes has r rows of r + 1 entries, the root's last.
+    room = 2 * n * n + 8 * n + 80
+    blocks, block_powers = np.empty(room), np.empty(room, np.int64)
+    block_slopes = slopes_like(blocks, slopes)
+    for m in range(n):
+        for h in range(n + 1):
+            blocks[m * (n + 1) + h] = weights[m, h]
+            block_powers[m * (n + 1) + h] = weight_powers[m, h]
+            copy_slope(block_slopes, m * (n + 1) + h, slopes, m, h)
+    shares, share_powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
+    share_slopes = slopes_like(shares, slopes)
+    spare, spare_powers = np.empty(n), np.empty(n, np.int64)
+    steps = schedule(n, 1, False)
+    for step in range(steps.shape[0]):
+        kind, low, middle, high, upper, at, root_at = steps[step]
+        # Blocks here carry their root weights with them.
+        at += root_at
+        size, half = high - low, middle - low
+        if kind == BASE:
+            reach[low, low], reach_powers[low, low] = 0.0, ZERO
+            settle(reach, reach_powers, reach_slopes, low, low)
+            if low == 0:
+                pivots[0], pivot_powers[0] = normalised(blocks[at + 1], block_powers[at + 1])
+        elif kind == BACK:
+            count = half if upper else size - half
+            for place in range(count):
+                k = low + half - 1 - place if upper else low + half + place
+                first, last = (k + 1, high) if upper else (low, k)
+                a, b = (low + half, high) if upper else (low, low + half)
+                substitute_wide(
+                    reach,
+                    reach_powers,
+                    shares,
+                    share_powers,
+                    k,
+                    first,
+                    last,
+                    a,
+                    b,
+                    n,
+                    reach_slopes,
+                    share_slopes,
+                )
+        else:
+            entries = size * (size + 1)
+            block = blocks[at : at + entries].copy().reshape(size, size + 1)
+            powers = block_powers[at : at + entries].copy().reshape(size, size + 1)
+            own_slopes = cut_slopes(block_slopes, at, size, size + 1)
+            count = half if upper else size - half
+            on_path = low == 0 and not upper
+            feasible = eliminate_wide(
+                block,
+                powers,
+                count,
+                upper != 0,
+                shares,
+                share_powers,
+                low,
+                n,
+                pivots if on_path else spare,
+                pivot_powers if on_path else spare_powers,
+                own_slopes,
+                share_slopes,
+            )
+            if not feasible:
+                return False
+            kept, start = size - count, half if upper else 0
+            for i in range(kept):
+                for h in range(kept + 1):
+                    place = size if h == kept else start + h
+                    target = at + entries + i * (kept + 1) + h
+                    blocks[target] = block[start + i, place]
+                    block_powers[target] = powers[start + i, place]
+                    copy_slope(block_slopes, target, own_slopes, start + i, place)
+    return True
 
 
 @subkernel(reorder=True)
-def _terms(
+def _column(
     weights: Floats,
     powers: Ints,
     reach: Floats,
     reach_powers: Ints,
     n: int,
     m: int,
-    terms: Floats,
-    exponents: Ints,
-) -> tuple[float, int]:
-    """w[h, m] E[h, m] for one m, and their sum; E[0, m] = 1."""
+    wanted: int,
+    out: Floats,
+) -> None:
+    """mu[h, m] = w[h, m] E[h, m] / sum over h of the same, for one m; E[0, m] = 1."""
+    terms, exponents = np.empty(n + 1), np.empty(n + 1, np.int64)
     highest = ZERO
     for h in range(n + 1):
         if h == n:
@@ -86,63 +158,19 @@ def _terms(
     total = 0.0
     for h in range(n + 1):
         total += terms[h] * power_of_two(exponents[h] - highest)
-    return total, highest
-
-
-@subkernel()
-def _column(
-    terms: Floats,
-    exponents: Ints,
-    total: float,
-    highest: int,
-    n: int,
-    m: int,
-    wanted: int,
-    out: Floats,
-) -> None:
-    """mu[h, m] = w[h, m] E[h, m] / sum over h of the same, for one m."""
     for h in range(n + 1):
         row = 0 if h == n else h + 1
         exponent = exponents[h] - highest
-        if terms[h] == 0.0 or exponent < _VANISHED:
+        if terms[h] == 0.0 or exponent < VANISHED:
             out[row, m + 1] = 0.0 if wanted == MARGINALS else -np.inf
         elif wanted == MARGINALS:
-            out[row, m + 1] = narrowed(terms[h] / total, exponent)
+            # In two steps, so that a subnormal result is rounded once, at the end.
+            half = max(exponent // 2, -_BIAS)
+            scaled = terms[h] / total * power_of_two(half)
+            out[row, m + 1] = scaled * power_of_two(max(exponent - half, -_BIAS))
         else:
             high, low = times_ln2(float(exponent))
             out[row, m + 1] = min(0.0, (math.log(terms[h] / total) + low) + high)
-
-
-@subkernel()
-def _slope_column(
-    weights: Floats,
-    powers: Ints,
-    slopes: Slopes,
-    reach: Floats,
-    reach_powers: Ints,
-    reach_slopes: Slopes,
-    total: float,
-    highest: int,
-    n: int,
-    m: int,
-    out: Floats,
-) -> None:
-    """The slopes of mu[h, m]: (x / s)' = (x' - (x / s) s') / s."""
-    if slopes is None or reach_slopes is None:
-        return
-    total_slope = 0.0
-    for again in range(2):
-        for h in range(n + 1):
-            term, slope, power = weights[m, h], slopes[m, h], powers[m, h]
-            if h < n:
-                slope = slope * reach[h, m] + term * reach_slopes[h, m]
-                term *= reach[h, m]
-                power += reach_powers[h, m]
-            if again:
-                change = (slope - term / total * total_slope) / total
-                out[0 if h == n else h + 1, m + 1] = narrowed(change, power - highest)
-            else:
-                total_slope += slope * power_of_two(power - highest)
 
 
 @subkernel()
@@ -153,49 +181,27 @@ def solve_wide(
     single: bool,
     tops: Floats,
     wanted: int,
-    direction: Slopes,
     out: Floats,
 ) -> tuple[float, int]:
     """Z relative to the columns' tops, as mantissa (0: no tree) and exponent; fills `out`.
 
     Args:
         wanted: TOTAL, MARGINALS or LOG_MARGINALS.
-        direction: None, or (n + 1)^2 as the scores: then `out` gets the slopes of the marginals.
     """
     weights, powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
-    slopes = slopes_like(weights, direction)
-    _wide_weights(scores, masses, n, single, tops, direction, weights, powers, slopes)
+    wide_weights(scores, masses, n, single, tops, weights, powers)
     reach, reach_powers = np.empty((n, n)), np.empty((n, n), np.int64)
-    reach_slopes = slopes_like(reach, direction)
     pivots, pivot_powers = np.empty(n), np.empty(n, np.int64)
-    if not walk(
-        weights, powers, slopes, n, reach, reach_powers, reach_slopes, pivots, pivot_powers
-    ):
+    if not walk_wide(weights, powers, n, reach, reach_powers, pivots, pivot_powers):
         return 0.0, 0
     mantissa, exponent = 1.0, 0
     for k in range(n):
         mantissa, exponent = normalised(mantissa * pivots[k], exponent + pivot_powers[k])
     if single:
-        exponent -= _ROOT_SCALE
-    if mantissa == 0.0 or exponent < _VANISHED:
+        exponent -= ROOT_SCALE
+    if mantissa == 0.0 or exponent < VANISHED:
         return 0.0, 0
-    terms, exponents = np.empty(n + 1), np.empty(n + 1, np.int64)
-    for m in range(n if wanted != TOTAL else 0):
-        total, highest = _terms(weights, powers, reach, reach_powers, n, m, terms, exponents)
-        if direction is None:
-            _column(terms, exponents, total, highest, n, m, wanted, out)
-        else:
-            _slope_column(
-                weights,
-                powers,
-                slopes,
-                reach,
-                reach_powers,
-                reach_slopes,
-                total,
-                highest,
-                n,
-                m,
-                out,
-            )
+    if wanted != TOTAL:
+        for m in range(n):
+            _column(weights, powers, reach, reach_powers, n, m, wanted, out)
     return mantissa, exponent
