@@ -27,6 +27,7 @@ from support.harness import default_treebanks
 import crossarc as ca
 from crossarc.evaluation import calibration
 from crossarc.learning import Progress
+from crossarc.models.linear import LinearModel
 from crossarc.models.training import Options, calibrate
 from crossarc.parser import Parser
 
@@ -120,12 +121,14 @@ def measured(folder: Path, wanted: Row) -> Row:
 
 def head_error(parser: Parser, dev: Sequence[ca.Sentence]) -> Row:
     """The temperature fitted on one half of `dev`, and the calibration error of the other."""
-    fitted = parser.model.encode(dev[::2], gold=True)
-    calibrate(parser.model, fitted, Options(projective=parser.projective, root=parser.root))
+    model = parser.model
+    assert isinstance(model, LinearModel)
+    fitted = model.encode(dev[::2], gold=True)
+    calibrate(model, fitted, Options(projective=parser.projective, root=parser.root))
     chances, right = zip(*chosen_heads(parser, dev[1::2]), strict=True)
     probabilities = np.clip(np.concatenate(chances), 0.0, 1.0)
     error = calibration(probabilities, np.concatenate(right)).ece
-    return {"ece": error, "temperature": parser.model.arc_temperature}
+    return {"ece": error, "temperature": model.arc_temperature}
 
 
 def chosen_heads(parser: Parser, sentences: Sequence[ca.Sentence]) -> Iterator[tuple[Any, Any]]:

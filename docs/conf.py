@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from typing import Any
 
@@ -22,6 +23,8 @@ napoleon_numpy_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
+# The reference is the same whether the extra is installed or not.
+autodoc_mock_imports = [] if importlib.util.find_spec("torch") else ["torch"]
 autodoc_type_aliases = {
     name: name
     for name in (

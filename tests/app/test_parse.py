@@ -148,13 +148,29 @@ def test_review_is_a_table_without_a_terminal(model: Path) -> None:
     assert len(shown) == 6
 
 
-def test_review_asks_on_a_terminal(model: Path, tmp_path: Path) -> None:
+def test_review_by_information(model: Path) -> None:
+    done = crossarc("review", "@sample", "-m", model, "-n", 40, "--order", "information")
+    shown = done.stdout.decode().splitlines()
+    columns = ["sentence", "word", "head", "relation", "probability", "information", "rivals"]
+    assert shown[0].split() == columns
+    place = shown[0].index("information")
+    told = [float(line[place:].split()[0]) for line in shown[1:]]
+    assert len(told) == 40
+    assert told == sorted(told, reverse=True)
+    assert told[0] > 0.0
+    # The word of which most is told depends on the others: it need not be the least probable.
+    by_probability = crossarc("review", "@sample", "-m", model, "-n", 40).stdout.decode()
+    assert by_probability.splitlines()[1:] != shown[1:]
+
+
+@pytest.mark.parametrize("order", ["probability", "information"])
+def test_review_asks_on_a_terminal(model: Path, tmp_path: Path, order: str) -> None:
     """The second word's head is taken from its rivals, the first is kept, and both are settled."""
     parsed, output = tmp_path / "parsed.conllu", tmp_path / "reviewed.conllu"
     crossarc("parse", "-m", model, "@sample", "-o", parsed)
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [COMMAND, "review", parsed, "-m", model, "-n", "3", "-o", output],
+        [COMMAND, "review", parsed, "-m", model, "-n", "3", "-o", output, "--order", order],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

@@ -11,10 +11,15 @@ from support.drawings import Drawing
 from support.files import ROOT
 
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+#: The extras of scripts that need one.
+EXTRAS = {"train_with_pytorch.py": "torch"}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_script(script: Path, tmp_path: Path) -> None:
+    extra = EXTRAS.get(script.name)
+    if extra:
+        pytest.importorskip(extra, reason=f"extra [{extra}] is not installed")
     done = subprocess.run(
         [sys.executable, script],
         cwd=tmp_path,

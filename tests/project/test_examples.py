@@ -25,6 +25,9 @@ from support.files import ROOT
 
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
+#: The extras of pages whose examples need one.
+EXTRAS = {"torch.md": "torch"}
+
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SECONDS = 120
 
@@ -124,6 +127,9 @@ def is_shown(shown: list[str], output: str) -> bool:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_examples_print_what_they_show(file, tmp_path, monkeypatch):
+    extra = EXTRAS.get(file.name)
+    if extra:
+        pytest.importorskip(extra, reason=f"extra [{extra}] is not installed")
     monkeypatch.chdir(tmp_path)
     run_examples(file.read_text(encoding="utf-8"), file.name)
 

@@ -210,6 +210,45 @@ class BruteForce:
             logs[part] = self._log_share(places)
         return logs
 
+    def joint(self, first: tuple[int, ...], second: tuple[int, ...]) -> float:
+        """The probability of two arcs, (h, m) or (h, m, l)."""
+        members = [
+            i
+            for i, tree in enumerate(self.trees)
+            if all(
+                tree.heads[m - 1] == h and (not named or tree.labels[m - 1] == named[0])
+                for h, m, *named in (first, second)
+            )
+        ]
+        return math.exp(self._log_share(members))
+
+    def given(self, heads: Mapping[int, int], labels: Mapping[int, int]) -> BruteForce:
+        """The same distribution over the trees with these heads and labels."""
+
+        def agrees(found: Heads) -> bool:
+            return self.support(found) and all(found[m - 1] == h for m, h in heads.items())
+
+        scores = self.scores.copy()
+        for m, label in labels.items():
+            scores[:, m, np.arange(scores.shape[2]) != label] = -math.inf
+        return BruteForce(scores, self.root, agrees, self.sibling)
+
+    def mutual_information(self) -> NDArray[np.float64]:
+        """Sum of p(h, h') log p(h, h') / (p(h) p(h')) for the heads of every two words."""
+        chances = [math.exp(-gap - self._log_mass) for gap in self._gaps]
+        table = np.zeros((self.n, self.n))
+        for m, other in itertools.product(range(self.n), repeat=2):
+            both: dict[tuple[int, int], float] = {}
+            for tree, chance in zip(self.trees, chances, strict=True):
+                pair = tree.heads[m], tree.heads[other]
+                both[pair] = both.get(pair, 0.0) + chance
+            for (h, k), chance in both.items():
+                alone = math.fsum(p for (a, _), p in both.items() if a == h)
+                others = math.fsum(p for (_, b), p in both.items() if b == k)
+                if chance > 1e-290:
+                    table[m, other] += chance * (math.log(chance / alone) - math.log(others))
+        return table
+
     def max_marginals(self) -> NDArray[np.float64]:
         """The score of the best tree with each arc."""
         best = np.full(self.scores.shape, -math.inf)
@@ -230,6 +269,54 @@ class BruteForce:
     def entropy(self) -> float:
         # H = log(Z / best) + E[best - score]: two terms that are never negative.
         return self._log_mass + self._expectation(self._gaps)
+
+    def function_values(self, f: Scores) -> list[float]:
+        """The sum of f over each tree's arcs, less that of the best tree."""
+        best = list(self.trees[0].cells())
+        return [
+            math.fsum([f[cell] for cell in tree.cells()] + [-f[cell] for cell in best])
+            for tree in self.trees
+        ]
+
+    def covariance(self, x: Sequence[float], y: Sequence[float]) -> float:
+        """Of two values a tree, in the order of `trees`."""
+        x_mean, y_mean = self._expectation(x), self._expectation(y)
+        return self._expectation([(a - x_mean) * (b - y_mean) for a, b in zip(x, y, strict=True)])
+
+    @cached_property
+    def _lighter(self) -> dict[tuple[int, ...], tuple[float, list[int]]]:
+        """For each arc, the trees that have it or those that have not, whichever weigh less.
+
+        With the sign that the first have.
+        """
+        places = np.arange(len(self.trees))
+        weights = np.array(self._weights)
+        listed = [set(tree.cells()) for tree in self.trees]
+        found = {}
+        for cell in set().union(*listed):
+            has = np.array([cell in cells for cells in listed])
+            is_rare = weights[has].sum() <= weights[~has].sum()
+            found[cell] = (1.0, places[has]) if is_rare else (-1.0, places[~has])
+        return {cell: (sign, members.tolist()) for cell, (sign, members) in found.items()}
+
+    def slopes(self, values: Sequence[float]) -> NDArray[np.float64]:
+        """The covariance of each arc with a value of the whole tree.
+
+        Good relative to min(mu, 1 - mu).
+        """
+        mean, total = self._expectation(values), math.exp(self._log_mass)
+        terms = [w * (value - mean) for w, value in zip(self._weights, values, strict=True)]
+        slopes = np.zeros(self.scores.shape)
+        for cell, (sign, members) in self._lighter.items():
+            slopes[cell] = sign * math.fsum(terms[i] for i in members) / total
+        return slopes
+
+    def rarity(self) -> NDArray[np.float64]:
+        """min(mu, 1 - mu) of each arc, without cancellation."""
+        rarity = np.zeros(self.scores.shape)
+        for cell, (_, members) in self._lighter.items():
+            rarity[cell] = math.fsum(self._weights[i] for i in members) / math.exp(self._log_mass)
+        return rarity
 
     def _other_gaps(self, other: BruteForce) -> list[float]:
         """For each tree of this distribution, how far it is below the best tree of the other."""

@@ -22,6 +22,15 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "within": lambda d: d.within(1.0),
     "entropy": lambda d: d.entropy(),
     "min_risk": lambda d: d.min_risk(),
+    "max_marginals": lambda d: d.max_marginals(),
+    "entropy_drop": lambda d: d.entropy_drop(),
+    "mutual_information": lambda d: d.mutual_information(),
+}
+
+#: The same for draws, which differ between the sentences of a batch.
+DRAWS: dict[str, Callable[[Any], Any]] = {
+    "sample": lambda d: d.sample(3, seed=1),
+    "sample without replacement": lambda d: d.sample(3, seed=1, replace=False),
 }
 
 
@@ -63,8 +72,11 @@ class InputLaws(LawBase):
         tree = Tree(range(len(scores) - 1))
         questions = {
             **QUESTIONS,
+            **DRAWS,
             "log_prob": lambda d: d.log_prob(tree),
             "log_prob of heads": lambda d: d.log_prob(heads={1: 0}),
+            "joint": lambda d: d.joint((0, 1), (0, 1)),
+            "conditional": lambda d: d.conditional((0, 1), (0, 1)),
             "kl": lambda d: d.kl(d),
             "cross_entropy": lambda d: d.cross_entropy(d),
             "expected_attachment": lambda d: d.expected_attachment(tree),
@@ -81,7 +93,7 @@ class InputLaws(LawBase):
         case.scores.flags.writeable = False
         distribution = self.distribution(case.scores, case.root)
         distribution.log_partition()
-        for ask in QUESTIONS.values():
+        for ask in (*QUESTIONS.values(), *DRAWS.values()):
             plain(ask(distribution))
         assert case.scores.tobytes() == before.tobytes()
 
@@ -104,7 +116,7 @@ class InputLaws(LawBase):
         strided = np.repeat(case.scores, 2, axis=0)[::2]
         for scores in (np.asfortranarray(case.scores), strided):
             other = self.distribution(scores, case.root)
-            for name, ask in QUESTIONS.items():
+            for name, ask in {**QUESTIONS, **DRAWS}.items():
                 assert plain(ask(other)) == plain(ask(original)), name
 
     @law(examples=30)

@@ -18,13 +18,15 @@ Each law lets hypothesis look for scores that break it; the oracle is enumeratio
 
 from __future__ import annotations
 
+from support.dependence_laws import DependenceLaws
 from support.information_laws import InformationLaws
 from support.input_laws import InputLaws
+from support.moment_laws import MomentLaws
 from support.sum_laws import SumLaws
 from support.tree_laws import TreeLaws
 
 __all__ = ["DistributionLaws"]
 
 
-class DistributionLaws(SumLaws, TreeLaws, InformationLaws, InputLaws):
-    """Sums, searches, information, inputs."""
+class DistributionLaws(SumLaws, TreeLaws, InformationLaws, DependenceLaws, MomentLaws, InputLaws):
+    """Sums, searches, information, dependence, second moments, inputs."""

@@ -33,6 +33,16 @@ class TreeLaws(LawBase):
         if case.labelled:
             assert best.labels.dtype.kind == "i"
 
+    @law(examples=150)
+    def test_max_marginals_are_scores_of_best_trees(self, data: st.DataObject) -> None:
+        distribution, truth, case = self.feasible_case(data)
+        found, expected = distribution.max_marginals(), truth.max_marginals()
+        assert found.shape == case.scores.shape
+        # Factors beyond arcs may be larger than the scores.
+        size = max(score_scale(case.scores), float(np.abs(expected[expected > -np.inf]).max()))
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-13 * size)
+        assert not found.flags.writeable
+
     @law(examples=50)
     def test_kbest_lists_every_tree_once_best_first(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data, max_words=4)

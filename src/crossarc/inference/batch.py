@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.packing import pack_labelled, seal_arcs
+from crossarc.inference.packing import pack_labelled, pack_padded, seal_arcs, unpack_padded
 
 __all__ = ["Batch", "Scores"]
 
@@ -29,37 +29,56 @@ class Batch:
     """
 
     def __init__(self, scores: Scores, lengths: Sequence[int] | None = None) -> None:
-        arrays, self.is_batch, is_even = _arrays(scores, lengths)
-        self._lay_out(arrays, is_even)
         self.masses = np.empty(0)
         self.labelled: list[Floats] = []
+        self.is_batch = lengths is not None or isinstance(scores, list | tuple)
+        if lengths is not None:
+            padded = _padded(scores, lengths)
+            if padded.ndim == 3:
+                self._lay_out([n + 1 for n in lengths])
+                self.arcs = np.empty(self._entries)
+                pack_padded(
+                    np.ascontiguousarray(padded, np.float64), self.sizes, self.offsets, self.arcs
+                )
+                self._seal()
+                return
+            scores = [one[: n + 1, : n + 1] for one, n in zip(padded, lengths, strict=True)]
+        arrays, are_alike = _arrays(scores)
+        if are_alike:
+            self._lay_out_alike(len(arrays), arrays[0].shape[0])
+        else:
+            self._lay_out([array.shape[0] for array in arrays])
         if arrays and arrays[0].ndim == 3:
-            room = self._starts[-1] + self._widths[-1] ** 2
-            self.arcs, self.masses = np.empty(room), np.empty(room)
+            self.arcs, self.masses = np.empty(self._entries), np.empty(self._entries)
             for index, array in enumerate(arrays):
                 self._pack_labelled(index, np.ascontiguousarray(array, np.float64))
             return
-        flat = arrays if is_even else [array.ravel() for array in arrays] or [np.empty(0)]
+        flat = arrays if are_alike else [array.ravel() for array in arrays] or [np.empty(0)]
         self.arcs = np.concatenate(flat, dtype=np.float64, casting="unsafe").reshape(-1)
+        self._seal()
+
+    def _lay_out(self, widths: list[int]) -> None:
+        """Say where each sentence has its place."""
+        self.sizes = np.array(widths, np.int64) - 1
+        squares = (self.sizes + 1) ** 2
+        ends = np.cumsum(squares)
+        self.offsets = ends - squares
+        self._widths, self._entries = widths, int(ends[-1]) if widths else 0
+        self._starts: Sequence[int] = self.offsets.tolist()
+
+    def _lay_out_alike(self, count: int, width: int) -> None:
+        """The same for sentences of one length, with less ado."""
+        square = width * width
+        self.sizes = np.full(count, width - 1, np.int64)
+        self.offsets = np.arange(0, count * square, square)
+        self._widths, self._entries = [width] * count, count * square
+        self._starts = range(0, count * square, square)
+
+    def _seal(self) -> None:
         bad = seal_arcs(self.arcs, self.sizes, self.offsets)
         if bad >= 0:
             index = int(np.searchsorted(self.offsets, bad, "right")) - 1
             self._refuse(index, self.square(index), bad - self._starts[index])
-
-    def _lay_out(self, arrays: list[NDArray[Any]], is_even: bool) -> None:
-        """Say where each sentence has its place; `is_even` if they are of one shape."""
-        if is_even:
-            count, width = len(arrays), arrays[0].shape[0]
-            self._widths = [width] * count
-            self._starts: Sequence[int] = range(0, count * width * width, width * width)
-            self.sizes = np.full(count, width - 1, np.int64)
-            self.offsets = np.arange(0, count * width * width, width * width)
-            return
-        self._widths = [array.shape[0] for array in arrays]
-        self.sizes = np.array(self._widths, np.int64) - 1
-        squares = (self.sizes + 1) ** 2
-        self.offsets = np.cumsum(squares) - squares
-        self._starts = self.offsets.tolist()
 
     def _pack_labelled(self, index: int, scores: Floats) -> None:
         private = np.empty(scores.shape)
@@ -88,6 +107,14 @@ class Batch:
         whole = self.arcs if flat is None else flat
         return whole[at : at + width * width].reshape(width, width)
 
+    def padded(self, flat: Floats, width: int) -> Floats:
+        """A flat array as (sentences, width, width), 0 beyond each sentence."""
+        if self._widths.count(width) == len(self._widths):
+            return flat.reshape(-1, width, width)
+        out = np.empty((len(self), width, width))
+        unpack_padded(flat, self.sizes, self.offsets, out)
+        return out
+
     def squares(self, flat: Floats) -> list[Floats]:
         """The parts of all sentences of a flat array, as square views."""
         width = self._widths[0] if self._widths else 1
@@ -112,29 +139,32 @@ class Batch:
         return self.labelled[index] if self.labelled else self.square(index)
 
 
-def _arrays(scores: Scores, lengths: Sequence[int] | None) -> tuple[list[NDArray[Any]], bool, bool]:
-    """The arrays of single sentences; whether there may be several; whether all are alike."""
-    if lengths is not None:
-        padded = np.asarray(scores)
-        if padded.ndim not in (3, 4) or len(padded) != len(lengths):
-            raise ScoreError(
-                f"with lengths, scores must be (sentences, n+1, n+1) or (sentences, n+1, n+1, "
-                f"labels): got {padded.shape} and {len(lengths)} lengths"
-            )
-        longest = min(padded.shape[1:3]) - 1
-        for index, n in enumerate(lengths):
-            if not 0 <= n <= longest:
-                raise ScoreError(f"sentence {index}: length {n} is not in 0..{longest}")
-        arrays = [array[: n + 1, : n + 1] for array, n in zip(padded, lengths, strict=True)]
-        is_batch = True
-    else:
-        is_batch = isinstance(scores, list | tuple)
-        arrays = list(map(np.asarray, scores)) if is_batch else [np.asarray(scores)]
+def _padded(scores: Scores, lengths: Sequence[int]) -> NDArray[Any]:
+    """Checked scores (sentences, n+1, n+1[, labels])."""
+    padded = np.asarray(scores)
+    if padded.ndim not in (3, 4) or len(padded) != len(lengths):
+        raise ScoreError(
+            f"with lengths, scores must be (sentences, n+1, n+1) or (sentences, n+1, n+1, "
+            f"labels): got {padded.shape} and {len(lengths)} lengths"
+        )
+    longest = min(padded.shape[1:3]) - 1
+    for index, n in enumerate(lengths):
+        if not 1 <= n <= longest:
+            raise ScoreError(f"sentence {index}: length {n} is not in 1..{longest}")
+    if padded.dtype.kind not in "fiu":
+        raise ScoreError(f"scores must be real numbers: got {padded.dtype}")
+    return padded
+
+
+def _arrays(scores: Scores) -> tuple[list[NDArray[Any]], bool]:
+    """The checked arrays of single sentences, and whether they are alike in shape and type."""
+    is_batch = isinstance(scores, list | tuple)
+    arrays = list(map(np.asarray, scores)) if is_batch else [np.asarray(scores)]
     kinds = {(array.shape, array.dtype) for array in arrays}
     if not all(map(_is_plain, kinds)):
         for index, array in enumerate(arrays):
             _check_shape(array, arrays[0], f"sentence {index}: " if is_batch else "")
-    return arrays, is_batch, len(kinds) == 1
+    return arrays, len(kinds) == 1
 
 
 def _is_plain(kind: tuple[tuple[int, ...], np.dtype[Any]]) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -12,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError, ScoreError
+from crossarc.inference.answers import Answers
 from crossarc.inference.batch import Batch, Scores
+from crossarc.inference.chance import stream
 from crossarc.inference.constraints import constrain
+from crossarc.inference.dependence import Dependence
+from crossarc.inference.moments import Moments
 from crossarc.trees import Tree
 
 __all__ = ["Root", "TreeDistribution", "proven_tree"]
@@ -31,7 +36,7 @@ def proven_tree(tree: Tree, score: float | None) -> Tree:
     return tree
 
 
-class TreeDistribution(ABC):
+class TreeDistribution(Dependence, Moments):
     """Trees with probability proportional to the exponential of their score.
 
     A sub-class says how to sum over its trees and how to find the best ones; scores, batches,
@@ -52,7 +57,17 @@ class TreeDistribution(ABC):
         self._batch = Batch(scores, lengths)
         self._threads = threads
 
-    # What a sub-class provides, for sentence `index` of the batch.
+    # What a sub-class provides for all sentences of the batch, and for sentence `index`.
+
+    @property
+    @abstractmethod
+    def _totals(self) -> Floats:
+        """(2, sentences): log Z as the sum of two floats, (-inf, 0) when there is no tree."""
+
+    @property
+    @abstractmethod
+    def _arc_marginals(self) -> Floats:
+        """Marginals of arcs, labels summed over, flat as the batch is; 0 when there is no tree."""
 
     @abstractmethod
     def _log_total(self, index: int) -> tuple[float, float]:
@@ -71,11 +86,21 @@ class TreeDistribution(ABC):
         """The best tree; None when there is none."""
 
     @abstractmethod
+    def _max_marginals(self, index: int) -> Floats | None:
+        """What `max_marginals` returns; None when there is no tree."""
+
+    @abstractmethod
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
         """The tree that is best under other scores of arcs, with its score under the model's.
 
         Factors beyond arcs, where there are any, count `factor_weight` times their scores.
         """
+
+    @abstractmethod
+    def _drawn(
+        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
+    ) -> list[Tree]:
+        """k random trees of a sentence that has some, or all of them if they must differ."""
 
     # What a sub-class with factors beyond arcs provides as well.
 
@@ -99,6 +124,11 @@ class TreeDistribution(ABC):
         """Log-probability of each arc, also where the probability itself would be 0; read-only."""
         return self._tables(True)
 
+    def max_marginals(self) -> Any:
+        """For each arc the score of the best tree that has it, -inf without one; read-only."""
+        tables = self._answers.once("max", self._max_marginals)
+        return self._each(lambda index: self._feasible(index, tables[index]))
+
     def argmax(self) -> Any:
         """The tree with the highest score."""
         return self._each(lambda index: self._feasible(index, self._best(index)))
@@ -114,6 +144,27 @@ class TreeDistribution(ABC):
         if not margin >= 0:
             raise ValueError(f"margin must not be negative: got {margin}")
         return self._lists(lambda index: self._ranked(index, margin))
+
+    def sample(self, k: int, *, seed: int | None = None, replace: bool = True) -> Any:
+        """k trees drawn at random: a list, for a batch a list of lists.
+
+        Args:
+            seed: the same seed gives the same trees on every machine; None gives others each
+                time. Each sentence of a batch has a stream of its own.
+            replace: if False, the trees are different: each is drawn from those that are left,
+                in proportion to their probabilities. Fewer than k when there are fewer.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1: got {k}")
+        source = np.random.SeedSequence(seed)
+        for index in range(len(self._batch)):
+            self._feasible_total(index)
+
+        def drawn(index: int) -> list[Tree]:
+            return self._drawn(index, k, stream(source, index), replace)
+
+        samples = self._answers.all(drawn)
+        return samples if self._batch.is_batch else samples[0]
 
     def log_prob(self, tree: Any = None, *, heads: Any = None) -> Any:
         """Log-probability of a tree, or that some heads hold together.
@@ -180,6 +231,10 @@ class TreeDistribution(ABC):
 
     # How the answers are made.
 
+    @cached_property
+    def _answers(self) -> Answers:
+        return Answers((self._batch.sizes**3 + 1000).tolist(), self._threads)
+
     def _tables(self, logs: bool) -> Any:
         """Marginals, or their logarithms."""
         return self._each(lambda index: self._feasible_marginals(index, logs))
@@ -221,11 +276,15 @@ class TreeDistribution(ABC):
         marginals = self._marginals(index, logs)
         return self._feasible(index, marginals if self._sum_total(index) > -math.inf else None)
 
-    def _refuse_large(self, index: int) -> None:
-        raise ScoreError(
-            f"{self._batch.name(index)}scores beyond 1e12 cannot be summed over: scale them down, "
-            "or use -inf to forbid an arc"
-        )
+    def _fitting(self, totals: Floats) -> Floats:
+        """log Z of all sentences, as sums of two floats, unless some scores are too large."""
+        if np.isnan(totals[0]).any():
+            index = int(np.isnan(totals[0]).argmax())
+            raise ScoreError(
+                f"{self._batch.name(index)}scores beyond 1e12 cannot be summed over: scale them "
+                "down, or use -inf to forbid an arc"
+            )
+        return totals
 
     def _check_like(self, other: Self) -> None:
         ours, theirs = self._batch, other._batch
@@ -287,12 +346,7 @@ class TreeDistribution(ABC):
 
     def _log_prob_heads(self, index: int, heads: Mapping[int, int]) -> float:
         ours = self._feasible_total(index)
-        fixed = type(self)(
-            constrain(self._batch.scores(index), heads=heads),
-            root=self.root,
-            threads=1,
-            **self._factors(index),
-        )
+        fixed = self._over(constrain(self._batch.scores(index), heads=heads), [index], 1)
         high, low = fixed._log_total(0)
         if high == -math.inf:
             return -math.inf

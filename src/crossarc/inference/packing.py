@@ -9,9 +9,16 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import exp_parts, power_of_two
-from crossarc.kernels import READ_INT, kernel, subkernel
+from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
-__all__ = ["pack_labelled", "pack_siblings", "seal_arcs", "spread_labels"]
+__all__ = [
+    "pack_labelled",
+    "pack_padded",
+    "pack_siblings",
+    "seal_arcs",
+    "spread_labels",
+    "unpack_padded",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,6 +45,31 @@ def seal_arcs(scores: Floats, sizes: Ints, offsets: Ints) -> int:
             if not scores[place] < np.inf:
                 return place
     return -1
+
+
+@kernel(types.void(_READ3, READ_INT, READ_INT, types.float64[::1]))
+def pack_padded(padded: Floats, sizes: Ints, offsets: Ints, out: Floats) -> None:
+    """The first n + 1 rows and columns of each sentence, end to end."""
+    for s in range(sizes.shape[0]):
+        width, at = sizes[s] + 1, offsets[s]
+        for h in range(width):
+            row, place = padded[s, h], at + h * width
+            for m in range(width):
+                out[place + m] = row[m]
+
+
+@kernel(types.void(READ_FLOAT, READ_INT, READ_INT, _F3))
+def unpack_padded(flat: Floats, sizes: Ints, offsets: Ints, out: Floats) -> None:
+    """The opposite of `pack_padded`, 0 beyond each sentence."""
+    for s in range(sizes.shape[0]):
+        width, at = sizes[s] + 1, offsets[s]
+        for h in range(out.shape[1]):
+            row, place = out[s, h], at + h * width
+            used = width if h < width else 0
+            for m in range(used):
+                row[m] = flat[place + m]
+            for m in range(used, row.shape[0]):
+                row[m] = 0.0
 
 
 @subkernel(reorder=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crossarc.learning.expectations import allowed_arcs, hidden_trees, minimum_risk, wrong_arcs
 from crossarc.learning.objectives import Objective, learnable_heads, log_linear, perceptron
 from crossarc.learning.passes import Progress, Task, run_passes
 from crossarc.learning.rules import AdaGrad, Perceptron, Rule
@@ -17,9 +18,13 @@ __all__ = [
     "Rule",
     "Task",
     "WeightTable",
+    "allowed_arcs",
     "fit_temperature",
+    "hidden_trees",
     "learnable_heads",
     "log_linear",
+    "minimum_risk",
     "perceptron",
     "run_passes",
+    "wrong_arcs",
 ]

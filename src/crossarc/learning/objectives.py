@@ -13,8 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference import TreeDistribution, constrain
+from crossarc.inference import TreeDistribution
 from crossarc.inference.distribution import Root
+from crossarc.learning.expectations import allowed_arcs, hidden_trees
 from crossarc.trees import Tree
 
 __all__ = ["Objective", "learnable_heads", "log_linear", "perceptron"]
@@ -50,29 +51,25 @@ def log_linear(
     missing the loss is log Z minus log Z of the trees with the given heads, and the slope the
     difference of the two probabilities. A sentence whose given heads no tree has counts nothing.
     """
-    everything = trees(list(scores), root=root, threads=threads)
-    slopes = [np.array(marginals) for marginals in everything.marginals()]
-    totals = everything.log_partition()
-    loss = 0.0
-    partial: list[int] = []
-    for index, gold in enumerate(heads):
-        if (gold < 0).any():
-            partial.append(index)
-            continue
-        words = np.arange(1, len(gold) + 1)
-        loss += totals[index] - float(scores[index][gold, words].sum())
+    slopes = [np.zeros(one.shape) for one in scores]
+    partial = [index for index, gold in enumerate(heads) if (gold < 0).any()]
+    loss, shares = hidden_trees(
+        trees,
+        [scores[index] for index in partial],
+        [_agreeing_arcs(heads[index]) for index in partial],
+        root,
+        threads,
+    )
+    for index, share in zip(partial, shares, strict=True):
+        slopes[index] = share
+    full = [index for index, gold in enumerate(heads) if (gold >= 0).all()]
+    known = trees([scores[index] for index in full], root=root, threads=threads)
+    tables = zip(full, known.marginals(), known.log_partition(), strict=True)
+    for index, marginals, total in tables:
+        gold, words = heads[index], np.arange(1, len(heads[index]) + 1)
+        loss += total - float(scores[index][gold, words].sum())
+        slopes[index] = np.array(marginals)
         slopes[index][gold, words] -= 1.0
-    fixed = {index: _agreeing(scores[index], heads[index]) for index in partial}
-    fixed_totals = trees(list(fixed.values()), root=root, threads=threads).log_partition()
-    for index, total in zip(partial, fixed_totals, strict=True):
-        if total > -np.inf:
-            loss += totals[index] - total
-        else:
-            slopes[index][:] = 0.0
-            del fixed[index]
-    shares = trees(list(fixed.values()), root=root, threads=threads).marginals()
-    for index, share in zip(fixed, shares, strict=True):
-        slopes[index] -= share
     return loss, slopes
 
 
@@ -93,7 +90,8 @@ def perceptron(
     slopes = []
     for one, guess, gold in zip(scores, best, heads, strict=True):
         if (gold < 0).any():
-            fixed = trees(_agreeing(one, gold), root=root, threads=1)
+            allowed = np.where(_agreeing_arcs(gold), one, -np.inf)
+            fixed = trees(allowed, root=root, threads=1)
             gold = fixed.argmax().heads if fixed.log_partition() > -np.inf else guess.heads
         words = np.arange(1, len(gold) + 1)
         slope = np.zeros(one.shape)
@@ -104,9 +102,10 @@ def perceptron(
     return loss, slopes
 
 
-def _agreeing(scores: Floats, heads: Ints) -> Floats:
-    """Scores under which only trees with the given heads are possible."""
-    return constrain(scores, heads={m: int(h) for m, h in enumerate(heads, 1) if h >= 0})
+def _agreeing_arcs(heads: Ints) -> NDArray[np.bool_]:
+    """Which arcs trees with the given heads may have."""
+    given = {m: [int(h)] for m, h in enumerate(heads, 1) if h >= 0}
+    return allowed_arcs((len(heads) + 1, len(heads) + 1), given)
 
 
 def learnable_heads(heads: Ints, *, projective: bool, root: Root) -> Ints:

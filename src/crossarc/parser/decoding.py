@@ -24,6 +24,8 @@ Ints = NDArray[np.int64]
 
 # Arcs with less probability add nothing to the entropy that four decimals could show.
 _NEGLIGIBLE = 1e-9
+# Heads with less probability tell less than 1e-4 nats, which changes no order that matters.
+_RARE = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,19 @@ class Decoder:
             for _, marginals, _ in self._answers(sentences, scores, wishes, threads)
             if marginals is not None
         ]
+
+    def head_information(
+        self, sentences: Sequence[Sentence], keep_heads: bool, threads: int | None
+    ) -> list[Floats]:
+        """What each word's head says about all heads, in nats: its own entropy and the others'."""
+        scores = self.model.arc_scores(self.model.encode(sentences), threads)
+        if keep_heads:
+            pairs = zip(scores, sentences, strict=True)
+            given = [self._agreeing(*pair) for pair in pairs]
+            tables = [trees.mutual_information(negligible=_RARE) for trees in given]
+        else:
+            tables = self.trees(scores, threads).mutual_information(negligible=_RARE)
+        return [table.sum(axis=1) for table in tables]
 
     def _answers(
         self,

@@ -193,13 +193,35 @@ class Parser:
         Args:
             settled: gives the heads of a sentence that are taken for certain, -1 for others.
         """
+        return self._about_heads(self._decoder.head_probabilities, sentences, settled, threads)
+
+    def head_information(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        settled: Callable[[Sentence], Sequence[int]] | None = None,
+        threads: int | None = None,
+    ) -> Iterator[tuple[NDArray[np.float64], Sentence]]:
+        """What it would say about all heads of a sentence to know each word's, and the sentence.
+
+        One number a word, in nats: the row's sum of `mutual_information()`. Arguments as for
+        `head_probabilities`.
+        """
+        return self._about_heads(self._decoder.head_information, sentences, settled, threads)
+
+    def _about_heads(
+        self,
+        ask: Callable[[list[Sentence], bool, int | None], list[NDArray[np.float64]]],
+        sentences: Iterable[Sentence],
+        settled: Callable[[Sentence], Sequence[int]] | None,
+        threads: int | None,
+    ) -> Iterator[tuple[NDArray[np.float64], Sentence]]:
         for batch in batches(sentences):
             tagged = self._tagged(batch, False, threads)
             if settled is not None:
                 for sentence in tagged:
                     sentence.heads = settled(sentence)
-            chances = self._decoder.head_probabilities(tagged, settled is not None, threads)
-            yield from zip(chances, batch, strict=True)
+            yield from zip(ask(tagged, settled is not None, threads), batch, strict=True)
 
     @property
     def _decoder(self) -> Decoder | TransitionDecoder:

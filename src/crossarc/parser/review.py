@@ -6,8 +6,10 @@ sentence is parsed again around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat, tee
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,10 @@ from crossarc.parser.marks import set_misc
 from crossarc.parser.parser import Parser
 from crossarc.treebank import Sentence
 
-__all__ = ["Doubt", "find_doubts", "ranked", "settle"]
+__all__ = ["Doubt", "Order", "find_doubts", "ranked", "settle"]
+
+#: The least probable heads first, or those that would tell most about all heads of their sentence.
+Order = Literal["probability", "information"]
 
 _REVIEWED = "Reviewed"
 
@@ -31,6 +36,8 @@ class Doubt:
         word, head: counted from 1, the head 0 for the root.
         probability: of the head, given the heads that are settled.
         rivals: other heads with their probabilities, the most probable first.
+        information: what it would tell about all heads of the sentence to know this one, in
+            nats; 0 where it was not asked for.
     """
 
     sentence: int
@@ -38,18 +45,33 @@ class Doubt:
     head: int
     probability: float
     rivals: tuple[tuple[int, float], ...]
+    information: float = 0.0
 
 
 def find_doubts(
-    parser: Parser, sentences: Iterable[Sentence], *, rivals: int = 3, threads: int | None = None
+    parser: Parser,
+    sentences: Iterable[Sentence],
+    *,
+    order: Order = "probability",
+    rivals: int = 3,
+    threads: int | None = None,
 ) -> Iterator[list[Doubt]]:
     """For each sentence, a doubt for every word that is not settled, in the order of words.
+
+    Args:
+        order: "information" to have that as well.
 
     Raises:
         TreebankError: a word has no head.
     """
-    found = parser.head_probabilities(sentences, settled=_settled_heads, threads=threads)
-    for place, (marginals, sentence) in enumerate(found):
+    ours, copies = tee(sentences)
+    found = parser.head_probabilities(ours, settled=_settled_heads, threads=threads)
+    told: Iterator[tuple[NDArray[np.float64] | None, object]] = repeat((None, None))
+    if order == "information":
+        told = parser.head_information(copies, settled=_settled_heads, threads=threads)
+    for place, ((marginals, sentence), (information, _)) in enumerate(
+        zip(found, told, strict=False)
+    ):
         heads = sentence.tree.heads
         settled = _settled_heads(sentence)
         yield [
@@ -59,6 +81,7 @@ def find_doubts(
                 int(heads[word - 1]),
                 float(marginals[heads[word - 1], word]),
                 _rivals(marginals[:, word], int(heads[word - 1]), word, rivals),
+                0.0 if information is None else float(information[word - 1]),
             )
             for word in range(1, len(sentence) + 1)
             if settled[word - 1] < 0
@@ -114,6 +137,11 @@ def _has_chances(sentence: Sentence) -> bool:
     return any("HeadProb=" in field for field in sentence.misc)
 
 
-def ranked(doubts: Sequence[Doubt]) -> list[Doubt]:
-    """The least certain first."""
-    return sorted(doubts, key=lambda doubt: (doubt.probability, doubt.sentence, doubt.word))
+def ranked(doubts: Iterable[Doubt], order: Order = "probability") -> list[Doubt]:
+    """The least certain first, or those that would tell most."""
+
+    def key(doubt: Doubt) -> tuple[float, int, int]:
+        first = doubt.probability if order == "probability" else -doubt.information
+        return first, doubt.sentence, doubt.word
+
+    return sorted(doubts, key=key)

@@ -56,6 +56,12 @@ class TransitionDecoder:
         """There are none."""
         self._refuse()
 
+    def head_information(
+        self, sentences: Sequence[Sentence], keep_heads: bool, threads: int | None
+    ) -> list[NDArray[np.float64]]:
+        """There is none without probabilities."""
+        self._refuse()
+
     def _refuse(self) -> NoReturn:
         raise ModelError(
             "a parser of the kind 'covington' gives one tree and no probabilities: "

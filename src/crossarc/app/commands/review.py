@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +15,7 @@ from crossarc.app.tables import text_table
 
 if TYPE_CHECKING:
     from crossarc.parser import Parser
-    from crossarc.parser.review import Doubt
+    from crossarc.parser.review import Doubt, Order
     from crossarc.treebank import Sentence
 
 __all__ = ["review"]
@@ -21,6 +23,13 @@ __all__ = ["review"]
 _KEYS = (
     "Enter: keep   1-{rivals}: take that head   NUMBER h: head by its number   s: skip   q: quit"
 )
+
+
+class ReviewOrder(StrEnum):
+    """Which words come first."""
+
+    PROBABILITY = "probability"
+    INFORMATION = "information"
 
 
 def review(
@@ -33,6 +42,14 @@ def review(
     number: Annotated[
         int, typer.Option("--number", "-n", min=1, help="Go through so many words.")
     ] = 50,
+    order: Annotated[
+        ReviewOrder,
+        typer.Option(
+            "--order",
+            help="The least probable heads first, or those that would tell most about all heads "
+            "of their sentence.",
+        ),
+    ] = ReviewOrder.PROBABILITY,
     workers: WorkersOption = None,
 ) -> None:
     """The least certain heads first, with their rivals.
@@ -44,16 +61,18 @@ def review(
 
     parser = chosen_parser(model)
     sentences = list(Progress(open_treebank(file)))
-    found = find_doubts(parser, sentences, threads=workers)
-    doubts = ranked([doubt for own in found for doubt in own])[:number]
+    found = list(find_doubts(parser, sentences, order=order.value, threads=workers))
     if output is None or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        print(_table(sentences, doubts))
+        doubts = ranked((doubt for own in found for doubt in own), order.value)[:number]
+        print(_table(sentences, doubts, order))
         return
-    _Interview(parser, sentences, output).run(doubts)
+    _Interview(parser, sentences, output, order.value).run(found, number)
 
 
-def _table(sentences: list[Sentence], doubts: list[Doubt]) -> str:
-    rows = [("sentence", "word", "head", "relation", "probability", "rivals")]
+def _table(sentences: list[Sentence], doubts: list[Doubt], order: ReviewOrder) -> str:
+    rows: list[tuple[str, ...]] = [
+        ("sentence", "word", "head", "relation", "probability", "rivals")
+    ]
     for doubt in doubts:
         sentence = sentences[doubt.sentence]
         rows.append(
@@ -66,6 +85,9 @@ def _table(sentences: list[Sentence], doubts: list[Doubt]) -> str:
                 ", ".join(f"{_named(sentence, h)} {p:.4f}" for h, p in doubt.rivals),
             )
         )
+    if order is ReviewOrder.INFORMATION:
+        told = ["information", *(f"{doubt.information:.4f}" for doubt in doubts)]
+        rows = [(*row[:5], own, row[5]) for row, own in zip(rows, told, strict=True)]
     return text_table(rows)
 
 
@@ -76,40 +98,40 @@ def _named(sentence: Sentence, node: int) -> str:
 class _Interview:
     """Asks about one doubt after the other, and keeps the file up to date."""
 
-    def __init__(self, parser: Parser, sentences: list[Sentence], output: str) -> None:
+    def __init__(
+        self, parser: Parser, sentences: list[Sentence], output: str, order: Order
+    ) -> None:
         self._parser, self._sentences, self._output = parser, sentences, output
+        self._order: Order = order
 
-    def run(self, doubts: list[Doubt]) -> None:
-        """Until all are answered, or the person leaves; what was answered is written each time."""
-        settled = 0
+    def run(self, found: list[list[Doubt]], number: int) -> None:
+        """Until all are answered, or the person leaves; what was answered is written each time.
+
+        An answer changes the doubts about the rest of its sentence, which are ranked anew.
+        """
+        from crossarc.parser.review import find_doubts, ranked
+
+        settled, asked = 0, set[tuple[int, int]]()
         self._save()
-        for number, doubt in enumerate(doubts, 1):
-            current = self._still_open(doubt)
-            if current is None:
-                continue
-            print(f"\n{number}/{len(doubts)}  {self._shown(current)}")
+        number = min(number, sum(map(len, found)))
+        while len(asked) < number:
+            left = (d for own in found for d in own if (d.sentence, d.word) not in asked)
+            current = ranked(left, self._order)[0]
+            place = current.sentence
+            asked.add((place, current.word))
+            print(f"\n{len(asked)}/{number}  {self._shown(current)}")
             try:
                 answer = self._ask(current)
             except (EOFError, KeyboardInterrupt):
                 answer = "q"
             if answer == "q":
                 break
-            if answer == "s":
+            if answer == "s" or not self._settle(current, answer):
                 continue
-            settled += self._settle(current, answer)
+            settled += 1
+            [own] = find_doubts(self._parser, [self._sentences[place]], order=self._order)
+            found[place] = [replace(doubt, sentence=place) for doubt in own]
         print(f"\n{settled} settled; written to {self._output}")
-
-    def _still_open(self, doubt: Doubt) -> Doubt | None:
-        """The doubt as it is now that other words of its sentence may have been settled."""
-        from crossarc.parser.review import find_doubts
-
-        [own] = find_doubts(self._parser, [self._sentences[doubt.sentence]])
-        for one in own:
-            if one.word == doubt.word:
-                from dataclasses import replace
-
-                return replace(one, sentence=doubt.sentence)
-        return None
 
     def _shown(self, doubt: Doubt) -> str:
         sentence = self._sentences[doubt.sentence]

@@ -27,21 +27,21 @@ from crossarc.inference.forest.arrays import FOREST, Forest
 from crossarc.inference.forest.inside import instance_weights, most_instances, weights_within
 from crossarc.kernels import READ_FLOAT, kernel, subkernel
 
-__all__ = ["divergence", "entropy", "expectation"]
+__all__ = ["choice", "divergence", "entropy", "expectation", "mean_below", "means_within"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @subkernel()
-def _below(values: Floats, left: int, right: int) -> float:
+def mean_below(values: Floats, left: int, right: int) -> float:
     """E(left) + E(right)."""
     below = values[left] if left >= 0 else 0.0
     return below + values[right] if right >= 0 else below
 
 
 @subkernel()
-def _choice(
+def choice(
     forest: Forest, inside: Floats, powers: Ints, v: int, chances: Floats, exponents: Ints
 ) -> int:
     """p(e | v) of the instances of an item, as mantissas and exponents; returns their number."""
@@ -51,25 +51,31 @@ def _choice(
     return count
 
 
-@kernel(types.float64(FOREST, READ_FLOAT))
-def expectation(forest: Forest, values: Floats) -> float:
-    """The expected sum of the values of a derivation's parts; NaN where scores are too large."""
-    inside, powers = weights_within(forest)
+@subkernel()
+def means_within(forest: Forest, values: Floats, inside: Floats, powers: Ints) -> Floats:
+    """E(v) of every item, with value(e) that of the instance's part."""
     items, most = inside.shape[0], most_instances(forest)
-    if items == 0 or np.isnan(inside[-1]):
-        return np.nan
     means, chances, exponents = np.zeros(items), np.empty(most), np.empty(most, np.int64)
     lefts, rights = forest.left, forest.right
     for v in range(items):
         begin = forest.first[v]
-        for i in range(_choice(forest, inside, powers, v, chances, exponents)):
+        for i in range(choice(forest, inside, powers, v, chances, exponents)):
             part = forest.part[begin + i]
             value = values[part] if part >= 0 else 0.0
             chance = narrowed(chances[i], exponents[i])
             if chance > 0.0:
-                below = _below(means, lefts[begin + i], rights[begin + i])
+                below = mean_below(means, lefts[begin + i], rights[begin + i])
                 means[v] += chance * (value + below)
-    return float(means[-1])
+    return means
+
+
+@kernel(types.float64(FOREST, READ_FLOAT))
+def expectation(forest: Forest, values: Floats) -> float:
+    """The expected sum of the values of a derivation's parts; NaN where scores are too large."""
+    inside, powers = weights_within(forest)
+    if inside.shape[0] == 0 or np.isnan(inside[-1]):
+        return np.nan
+    return float(means_within(forest, values, inside, powers)[-1])
 
 
 @subkernel()
@@ -101,12 +107,12 @@ def entropy(forest: Forest) -> float:
     lefts, rights = forest.left, forest.right
     for v in range(items):
         begin = forest.first[v]
-        count = _choice(forest, inside, powers, v, chances, exponents)
+        count = choice(forest, inside, powers, v, chances, exponents)
         if count > 1:
             entropies[v] = _surprise(chances, exponents, count)
         for i in range(count):
             chance = narrowed(chances[i], exponents[i])
-            entropies[v] += chance * _below(entropies, lefts[begin + i], rights[begin + i])
+            entropies[v] += chance * mean_below(entropies, lefts[begin + i], rights[begin + i])
     return float(entropies[-1])
 
 
@@ -141,10 +147,10 @@ def divergence(forest: Forest, scores: Floats) -> float:
     lefts, rights = forest.left, forest.right
     for v in range(items):
         begin = forest.first[v]
-        count = _choice(forest, inside, powers, v, p, p_powers)
-        _choice(other, other_inside, other_powers, v, q, q_powers)
+        count = choice(forest, inside, powers, v, p, p_powers)
+        choice(other, other_inside, other_powers, v, q, q_powers)
         for i in range(count):
-            below = _below(gains, lefts[begin + i], rights[begin + i])
+            below = mean_below(gains, lefts[begin + i], rights[begin + i])
             gains[v] += narrowed(p[i], p_powers[i]) * below
             if count > 1:
                 gains[v] += _gain(p[i], p_powers[i], q[i], q_powers[i])

@@ -14,7 +14,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.answers import Answers
 from crossarc.inference.batch import Scores
 from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
 from crossarc.inference.factors import Given, SiblingFactor
@@ -68,7 +67,6 @@ class ProjectiveTrees(TreeDistribution):
         if sibling is not None:
             self._sibling = SiblingFactor(sibling, self._batch, self._is_single)
         self._kernels = KernelAnswers(self._batch, self._sibling, self._is_single, threads)
-        self._answers = Answers((self._batch.sizes**3 + 1000).tolist(), threads)
         self._last: tuple[int, Forest] | None = None
 
     def marginals(self, part: PartName = "arc") -> Any:
@@ -89,46 +87,8 @@ class ProjectiveTrees(TreeDistribution):
     def max_marginals(self, part: PartName = "arc") -> Any:
         """For each part the score of the best tree that has it, -inf without one; read-only."""
         self._check_part(part)
-
-        def highest(index: int) -> Floats | None:
-            from crossarc.inference.forest.viterbi import max_marginals
-
-            forest = self._forest(index)
-            table = np.empty(len(forest.score))
-            max_marginals(forest, table)
-            return self._shaped(index, part, table) if forest.items else None
-
-        tables = self._answers.once(("max", part), highest)
+        tables = self._answers.once(("max", part), lambda index: self._part_maxima(index, part))
         return self._each(lambda index: self._feasible(index, tables[index]))
-
-    def sample(self, k: int, *, seed: int | None = None, replace: bool = True) -> Any:
-        """k trees drawn at random: a list, for a batch a list of lists.
-
-        Args:
-            seed: the same seed gives the same trees on every machine; None gives others each
-                time. Each sentence of a batch has a stream of its own.
-            replace: if False, the trees are different: each is drawn from those that are left,
-                in proportion to their probabilities. Fewer than k when there are fewer.
-        """
-        if k < 1:
-            raise ValueError(f"k must be at least 1: got {k}")
-        source = np.random.SeedSequence(seed)
-        for index in range(len(self._batch)):
-            self._feasible_total(index)
-        drawn = self._answers.all(lambda index: self._drawn(index, k, source, replace))
-        return drawn if self._batch.is_batch else drawn[0]
-
-    def _drawn(
-        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
-    ) -> list[Tree]:
-        from crossarc.inference.forest.distinct import sample_distinct
-        from crossarc.inference.forest.sampling import sample
-
-        own = np.random.SeedSequence(source.entropy, spawn_key=(index,))
-        chance = np.random.Generator(np.random.PCG64(own))
-        forest, shape = self._forest(index), self._batch.scores(index).shape
-        found = sample(forest, k, chance) if replace else sample_distinct(forest, chance)
-        return [read_tree(forest, parts, shape) for parts in islice(found, k)]
 
     # The forest of a sentence, and what is asked of it.
 
@@ -156,10 +116,16 @@ class ProjectiveTrees(TreeDistribution):
 
     # Sums.
 
+    @property
+    def _totals(self) -> Floats:
+        return self._fitting(self._kernels.totals)
+
+    @property
+    def _arc_marginals(self) -> Floats:
+        return self._kernels.arcs(False)
+
     def _log_total(self, index: int) -> tuple[float, float]:
-        high, low = self._kernels.totals[:, index].tolist()
-        if math.isnan(high):
-            self._refuse_large(index)
+        high, low = self._totals[:, index].tolist()
         return high, low
 
     def _marginals(self, index: int, logs: bool) -> Floats:
@@ -191,6 +157,16 @@ class ProjectiveTrees(TreeDistribution):
                 own = own.reshape((len(scores),) * 3)
         own.flags.writeable = False
         return own
+
+    def _slopes(self, index: int, direction: Floats, factor_weight: float) -> Floats:
+        from crossarc.inference.forest.slopes import slopes
+
+        forest = self._forest(index)
+        factors = forest.score[direction.size :] * factor_weight
+        values = np.concatenate([direction.reshape(-1), factors])
+        table = np.empty(len(values))
+        slopes(forest, values, table)
+        return table[: direction.size].reshape(direction.shape).copy()
 
     def _entropy(self, index: int) -> float:
         def surprise(at: int) -> float:
@@ -247,6 +223,17 @@ class ProjectiveTrees(TreeDistribution):
             return proven_tree(Tree._trusted(heads, None), score)
         return self._finished(index, heads, siblings, self._batch.scores(index))
 
+    def _max_marginals(self, index: int) -> Floats | None:
+        return self._part_maxima(index, "arc")
+
+    def _part_maxima(self, index: int, part: PartName) -> Floats | None:
+        from crossarc.inference.forest.viterbi import max_marginals
+
+        forest = self._forest(index)
+        table = np.empty(len(forest.score))
+        max_marginals(forest, table)
+        return self._shaped(index, part, table) if forest.items else None
+
     def _proven(self, index: int, forest: Forest, parts: Shorts) -> Tree:
         """The tree of a derivation that is the best of those left."""
         tree = read_tree(forest, parts, self._batch.scores(index).shape)
@@ -280,6 +267,17 @@ class ProjectiveTrees(TreeDistribution):
         if self._sibling is not None:
             arcs += self._sibling.of_tree(index, heads, siblings)
         return proven_tree(tree, exact_sum(arcs))
+
+    def _drawn(
+        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
+    ) -> list[Tree]:
+        from crossarc.inference.forest.distinct import sample_distinct
+        from crossarc.inference.forest.sampling import sample
+
+        chance = np.random.Generator(np.random.PCG64(source))
+        forest, shape = self._forest(index), self._batch.scores(index).shape
+        found = sample(forest, k, chance) if replace else sample_distinct(forest, chance)
+        return [read_tree(forest, parts, shape) for parts in islice(found, k)]
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
         from crossarc.inference.forest.kbest import ranked, ranked_within

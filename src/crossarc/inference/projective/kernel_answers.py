@@ -53,14 +53,18 @@ class KernelAnswers:
         assert self._totals is not None
         return self._totals
 
-    def arc_marginals(self, index: int, logs: bool) -> Floats:
-        """In the shape of the scores."""
+    def arcs(self, logs: bool) -> Floats:
+        """Marginals of arcs, labels summed over, flat."""
         if logs not in self._arcs:
             out = np.full(self._batch.arcs.shape[0], -np.inf if logs else 0.0)
             self._sum(LOG_MARGINALS if logs else MARGINALS, out, None)
             self._arcs[logs] = out
+        return self._arcs[logs]
+
+    def arc_marginals(self, index: int, logs: bool) -> Floats:
+        """In the shape of the scores."""
         batch = self._batch
-        arcs = batch.square(index, self._arcs[logs])
+        arcs = batch.square(index, self.arcs(logs))
         if not batch.labelled:
             return arcs
         out = np.empty(batch.labelled[index].shape)

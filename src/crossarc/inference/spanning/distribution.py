@@ -27,6 +27,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+# Pairs whose probability might be wrong by more are summed over anew.
+_LARGEST_ERROR = 1e-12
+
+
 class SpanningTrees(TreeDistribution):
     """All dependency trees over a sentence, crossing arcs included.
 
@@ -58,10 +62,8 @@ class SpanningTrees(TreeDistribution):
         batch = self._batch
         sums, out = sum_over_trees(batch, self._is_single, wanted, self._threads)
         self._all_feasible = bool(np.isfinite(sums[0]).all())
-        if not self._all_feasible and np.isnan(sums[0]).any():
-            self._refuse_large(int(np.isnan(sums[0]).argmax()))
         if self._sums is None:
-            self._sums = sums
+            self._sums = self._fitting(sums)
         out.flags.writeable = False
         return out
 
@@ -117,6 +119,23 @@ class SpanningTrees(TreeDistribution):
         )
         out.flags.writeable = False
         return out
+
+    def _slopes(self, index: int, direction: Floats, factor_weight: float) -> Floats:
+        from crossarc.inference.spanning.slopes import arc_slopes, fold_labels, unfold_labels
+
+        batch = self._batch
+        arcs, along, out = batch.square(index), direction, np.empty(direction.shape[:2])
+        masses = batch.mass(index) if batch.labelled else np.empty((0, 0))
+        if batch.labelled:
+            along = np.empty(out.shape)
+            fold_labels(batch.labelled[index], arcs, masses, direction, along)
+        arc_slopes(arcs, masses, self._is_single, along, out)
+        if not batch.labelled:
+            return out
+        spread = np.empty(direction.shape)
+        marginals = self._marginals(index, False)
+        unfold_labels(batch.labelled[index], arcs, masses, marginals, out, along, direction, spread)
+        return spread
 
     @cached_property
     def _best_trees(self) -> tuple[Ints, list[float]]:
@@ -175,3 +194,82 @@ class SpanningTrees(TreeDistribution):
         )
         for heads, labels, score in trees:
             yield proven_tree(Tree._trusted(heads, labels), score)
+
+    def _drawn(
+        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
+    ) -> list[Tree]:
+        from crossarc.inference.spanning.sampling import Sampler
+
+        batch = self._batch
+        labelled = batch.labelled[index] if batch.labelled else None
+        masses = batch.mass(index) if batch.labelled else np.empty((0, 0))
+        sampler = Sampler(batch.square(index), masses, labelled, self._is_single, source)
+        return sampler.draw(k) if replace else sampler.draw_distinct(k)
+
+    def _max_marginals(self, index: int) -> Floats | None:
+        from crossarc.inference.spanning.contraction import SAFE_SUM, SHRINK
+        from crossarc.inference.spanning.max_marginals import detours
+
+        best = self._best(index)
+        if best is None or best.score is None:
+            return None
+        scores, arcs, words = self._batch.scores(index), self._batch.square(index), len(best)
+        finite = np.abs(arcs[np.isfinite(arcs)])
+        scale = SHRINK if finite.max() >= SAFE_SUM / (words + 1) else 1.0
+        costs = np.empty(arcs.shape)
+        detours(arcs * scale, best.heads, self._is_single, costs)
+        own = np.full(words + 1, 0.0)
+        own[1:] = arcs[best.heads, np.arange(1, words + 1)] * scale
+        axes = (slice(None), slice(None), *[None] * (scores.ndim - 2))
+        possible = (scores > -np.inf) & (costs < np.inf)[axes]
+        losses = np.where(
+            possible, own[None, :][axes] - np.where(possible, scores, 0.0) * scale, 0.0
+        )
+        total = np.maximum(0.0, np.where(possible, costs[axes] + losses, 0.0)) / scale
+        table = np.where(possible, best.score - total, -np.inf)
+        table.flags.writeable = False
+        return table
+
+    # Two arcs at once.
+
+    def _joint_heads(self, index: int, left: Ints, right: Ints) -> Floats:
+        from crossarc.inference.spanning.pairs import joint_arcs
+
+        found, errors = np.empty(len(left)), np.empty(len(left))
+        left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+        joint_arcs(*self._lift_tables(index), left, right, found, errors)
+        lost = errors > _LARGEST_ERROR
+        if lost.any():
+            found[lost] = super()._joint_heads(index, left[lost], right[lost])
+        return found
+
+    def _information(self, index: int, negligible: float) -> Floats:
+        from crossarc.inference.spanning.pairs import pair_information
+
+        chances = self._head_chances(index)
+        table, errors = np.diag(self._each_entropy(index)), np.empty(len(chances) - 1)
+        pair_information(*self._lift_tables(index), chances, negligible, table, errors)
+        for m in np.flatnonzero(errors > _LARGEST_ERROR) + 1:
+            rest = self._information_of(index, int(m), negligible)[m:]
+            table[m - 1, m:] = table[m:, m - 1] = rest
+        return table
+
+    def _lift_tables(self, index: int) -> tuple[Floats, Ints, Floats, Ints]:
+        from crossarc.inference.spanning.pairs import lift_tables
+
+        if index not in self._lifts:
+            batch = self._batch
+            self._feasible_total(index)
+            masses = batch.mass(index) if batch.labelled else np.empty((0, 0))
+            n = int(batch.sizes[index])
+            weights, lifts = np.empty((n, n + 1)), np.empty((n, n + 1))
+            powers, lift_powers = (np.empty((n, n + 1), np.int64) for _ in range(2))
+            lift_tables(
+                batch.square(index), masses, self._is_single, weights, powers, lifts, lift_powers
+            )
+            self._lifts[index] = weights, powers, lifts, lift_powers
+        return self._lifts[index]
+
+    @cached_property
+    def _lifts(self) -> dict[int, tuple[Floats, Ints, Floats, Ints]]:
+        return {}

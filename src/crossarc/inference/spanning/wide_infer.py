@@ -6,10 +6,10 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import LARGEST_SCORE
 from crossarc.inference.spanning.results import assemble, square_of, sum_of
 from crossarc.inference.spanning.wanted import LOG_MARGINALS
 from crossarc.inference.spanning.wide import solve_wide
+from crossarc.inference.spanning.wide_steps import column_tops
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["infer_wide"]
@@ -22,26 +22,6 @@ _INT, _BOOL = types.int64, types.boolean
 
 
 @subkernel()
-def _column_tops(scores: Floats, n: int, single: bool, tops: Floats) -> bool:
-    """The best score into each word; the root's own scores only where they are the only ones.
-
-    Returns whether all scores are small enough to be summed over.
-    """
-    fit = True
-    for m in range(1, n + 1):
-        tops[m] = -np.inf if single else scores[0, m]
-    for h in range(1, n + 1):
-        for m in range(1, n + 1):
-            tops[m] = max(tops[m], scores[h, m])
-            fit &= (abs(scores[h, m]) <= LARGEST_SCORE) | (scores[h, m] == -np.inf)
-    for m in range(1, n + 1):
-        fit &= (abs(scores[0, m]) <= LARGEST_SCORE) | (scores[0, m] == -np.inf)
-        if tops[m] == -np.inf:
-            tops[m] = scores[0, m]
-    return fit
-
-
-@subkernel()
 def _infer_one(
     scores: Floats, masses: Floats, single: bool, wanted: int, out: Floats
 ) -> tuple[float, float]:
@@ -51,7 +31,7 @@ def _infer_one(
         for m in range(n + 1):
             out[h, m] = nothing
     tops = np.empty(n + 1)
-    if not _column_tops(scores, n, single, tops):
+    if not column_tops(scores, n, single, tops):
         return np.nan, np.nan
     for m in range(1, n + 1):
         if tops[m] == -np.inf:

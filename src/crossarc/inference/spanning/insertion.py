@@ -1,0 +1,213 @@
+"""Spanning trees drawn at random by undoing the elimination of nodes.
+
+Eliminating node k (docs/numerics.md) replaces the weight of an arc by a sum,
+
+    w'[h, m] = w[h, m] + w[h, k] w[k, m] / d_k          d_k = sum over h of w[h, k]
+
+Take a random tree T' of the graph without k. Each of its arcs h -> m goes *via k* with the
+probability of the second summand, else it is *direct*. Let S be the words whose arcs go via k.
+
+    S is empty:  k takes head h with probability p(h) = w[h, k] / d_k.
+    Otherwise:   all of S become modifiers of k. From the first word of S, climb in T' to the last
+                 word of S on the way to the root; k takes the head that this word had.
+
+*The result T has probability proportional to its weight.* Without S that is plain. Otherwise let
+h0 be k's head in T, R the words and the root that are not below k, and B_m the words below m, for
+each m in S. A marked tree T' that leads to T gives each m in S a head h(m) so that no cycle arises,
+and weighs
+
+    d_k  times  product over m in S of w[k, m] p(h(m))  times  the weight of T's other arcs.
+
+We need that p(h(m)), summed over all such choices that make h0 the head of k, is p(h0): then T gets
+d_k p(h0) = w[h0, k] times its other arcs, its weight. Write q_m = p(B_m) and q = p(R); with all of
+them p sums to 1. The choices in which h(m) lies in a given one of these sets, for each m, are
+the trees over S and R with R as root, and by Cayley's formula with weights they amount to
+q (q + sum of q_m)^(|S| - 1) = q. Which word of S the climb ends at depends on these sets alone, and
+its head lies in R: it is h0 in a share p(h0) / q of each. So the sum is p(h0).
+
+*Single root.* The argument needs no root rule: with the root's weights scaled by a vanishing t
+(`wide`), it draws trees with one root.
+
+*Cost.* O(n^3) once. An arc that is made when k is inserted belongs to the graph of the nodes up to
+k, and its weight there is the sum of its own and of a term for each node behind k. So it is decided
+in one draw by which node it goes next, in O(n), and only then looked at again. Nodes are taken in a
+shuffled order. When half of them are left, say, each of these is as likely as any other to be the
+next one eliminated, and so to be the head of m: an arc is made anew H_n times in the mean, whatever
+the scores, and a tree takes O(n^2 log n) at most, with a constant far below 1.
+
+*Accuracy.* All numbers are wide (`crossarc.inference.extended`): chances are right to a few
+rounding units at any scale of the scores, and are compared with multiples of 2^-53.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.inference.chance import State, below, uniform
+from crossarc.inference.extended import narrowed, normalised, power_of_two
+from crossarc.inference.spanning.wide_steps import column_tops, eliminate_wide, wide_weights
+from crossarc.kernels import kernel, subkernel
+
+__all__ = ["draw_by_insertion"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_READ2 = types.Array(types.float64, 2, "C", readonly=True)
+_DIRECT = -1
+
+
+@subkernel()
+def _shuffled(n: int) -> Ints:
+    """The root and the words in the order of insertion, the same for all sentences of n words."""
+    order = np.arange(n + 1)
+    state = np.full(1, np.uint64(n))
+    for place in range(n, 1, -1):
+        other = 1 + int(uniform(state) * place)
+        order[place], order[other] = order[other], order[place]
+    return order
+
+
+@subkernel()
+def _permuted(table: Floats, order: Ints) -> Floats:
+    if table.shape[0] == 0:
+        return table.copy()
+    out = np.empty(table.shape)
+    for h in range(order.shape[0]):
+        for m in range(order.shape[0]):
+            out[h, m] = table[order[h], order[m]]
+    return out
+
+
+@subkernel()
+def _running_shares(shares: Floats, powers: Ints, n: int) -> Floats:
+    """For each node, running sums of the chances of the heads before it, the root's last."""
+    sums = np.zeros((n, n + 1))
+    for k in range(n):
+        passed = 0.0
+        for h in range(k + 1):
+            place = n if h == k else h
+            passed += narrowed(shares[k, place], powers[k, place])
+            sums[k, h] = passed
+    return sums
+
+
+@subkernel()
+def _direct_shares(
+    weights: Floats, weight_powers: Ints, block: Floats, powers: Ints, n: int
+) -> Floats:
+    """Which share of each arc's weight in `block` is its own."""
+    direct = np.zeros((n, n + 1))
+    for m in range(n):
+        for h in range(n + 1):
+            if weights[m, h] > 0.0:
+                ratio = weights[m, h] / block[m, h]
+                direct[m, h] = narrowed(ratio, weight_powers[m, h] - powers[m, h])
+    return direct
+
+
+@subkernel()
+def _way(
+    m: int,
+    h: int,
+    direct: Floats,
+    block: Floats,
+    powers: Ints,
+    turned: Floats,
+    turned_powers: Ints,
+    state: State,
+) -> int:
+    """The node that the new arc h -> m goes via, or _DIRECT.
+
+    Args:
+        block: the weight of each arc when the later of its two nodes was eliminated.
+        turned: the shares of eliminated nodes, [h, j].
+    """
+    chance, passed, last = uniform(state), direct[m, h], _DIRECT
+    if chance < passed:
+        return last
+    n = block.shape[0]
+    scale, power = 1.0 / block[m, h], powers[m, h]
+    for j in range(1 + (m if h == n else max(m, h)), n):
+        exponent = powers[m, j] + turned_powers[h, j] - power
+        share = block[m, j] * turned[h, j] * scale * power_of_two(exponent)
+        if share > 0.0:
+            passed += share
+            last = j
+            if chance < passed:
+                break
+    return last
+
+
+@subkernel()
+def _insert(
+    k: int, first: Ints, following: Ints, heads: Ints, ways: Ints, sums: Floats, state: State
+) -> int:
+    """The head of node k; words whose arcs go via k are listed from first[k]."""
+    n = heads.shape[0]
+    if first[k] < 0:
+        place = below(sums[k], 0, k + 1, uniform(state))
+        return n if place == k else place
+    m = start = first[k]
+    while m >= 0:
+        start = min(start, m)
+        m = following[m]
+    x = topmost = start
+    while x != n:
+        if ways[x] == k:
+            topmost = x
+        x = heads[x]
+    return int(heads[topmost])
+
+
+@kernel(types.void(_READ2, _READ2, types.boolean, types.uint64[::1], types.int64[:, ::1]))
+def draw_by_insertion(
+    scores: Floats, masses: Floats, single: bool, state: State, out: Ints
+) -> None:
+    """Independent trees of one sentence that has trees: heads, a row of `out` each.
+
+    Args:
+        masses: as in `infer_group`, empty without labels.
+        state: of the stream of chance; moved on.
+    """
+    n = scores.shape[0] - 1
+    order = _shuffled(n)
+    scores, masses = _permuted(scores, order), _permuted(masses, order)
+    tops = np.empty(n + 1)
+    column_tops(scores, n, single, tops)
+    weights, weight_powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
+    wide_weights(scores, masses, n, single, tops, weights, weight_powers)
+    block, powers = weights.copy(), weight_powers.copy()
+    shares, share_powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
+    pivots, pivot_powers = np.empty(n), np.empty(n, np.int64)
+    eliminate_wide(block, powers, n - 1, False, shares, share_powers, 0, n, pivots, pivot_powers)
+    for m in range(n):
+        for h in range(n + 1):
+            block[m, h], powers[m, h] = normalised(block[m, h], powers[m, h])
+    shares[0, n], share_powers[0, n] = 1.0, 0
+    direct = _direct_shares(weights, weight_powers, block, powers, n)
+    sums = _running_shares(shares, share_powers, n)
+    turned, turned_powers = shares.T.copy(), share_powers.T.copy()
+    heads, ways = np.empty(n, np.int64), np.empty(n, np.int64)
+    first, following = np.empty(n, np.int64), np.empty(n, np.int64)
+    for row in range(out.shape[0]):
+        first[:] = -1
+        for k in range(n):
+            head = _insert(k, first, following, heads, ways, sums, state)
+            # The words of the list are attached to k, then k itself, in the same way.
+            m = first[k]
+            while True:
+                after, new = (-1, head) if m < 0 else (following[m], k)
+                x = k if m < 0 else m
+                heads[x] = new
+                way = _way(x, new, direct, block, powers, turned, turned_powers, state)
+                ways[x] = way
+                if way >= 0:
+                    following[x], first[way] = first[way], x
+                if m < 0:
+                    break
+                m = after
+        for m in range(n):
+            out[row, order[m + 1] - 1] = 0 if heads[m] == n else order[heads[m] + 1]

@@ -1,0 +1,51 @@
+"""Trees as tensors: heads and labels, or indicators in the shape of the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from crossarc.trees import Tree
+
+__all__ = ["Trees", "indicators", "stacked"]
+
+
+class Trees(NamedTuple):
+    """Trees of a batch."""
+
+    #: (batch, n), the head of word 1 first, 0 the root, -1 beyond the sentence; of several trees
+    #: for each sentence (trees, batch, n).
+    heads: Tensor
+    #: The same for labels, or None.
+    labels: Tensor | None
+
+
+def stacked(trees: Sequence[Tree], words: int) -> Trees:
+    """One tree of each sentence, padded to so many words."""
+    heads = np.full((len(trees), words), -1)
+    labels = np.full((len(trees), words), -1)
+    for index, tree in enumerate(trees):
+        heads[index, : len(tree)] = tree.heads
+        if tree.labels is not None:
+            labels[index, : len(tree)] = tree.labels
+    is_labelled = any(tree.labels is not None for tree in trees)
+    return Trees(torch.from_numpy(heads), torch.from_numpy(labels) if is_labelled else None)
+
+
+def indicators(trees: Trees, like: Tensor) -> Tensor:
+    """1 for the arcs of each tree and 0 elsewhere, in the shape of the scores `like`."""
+    heads, labels = trees
+    out = like.new_zeros((*heads.shape[:-2], *like.shape))
+    words = torch.arange(1, heads.shape[-1] + 1).expand_as(heads)
+    real = heads >= 0
+    batch = torch.meshgrid(*(torch.arange(size) for size in heads.shape[:-1]), indexing="ij")
+    places = [place.unsqueeze(-1).expand_as(heads)[real] for place in batch]
+    places += [heads[real], words[real]]
+    if labels is not None:
+        places.append(labels[real])
+    out[tuple(places)] = 1.0
+    return out
