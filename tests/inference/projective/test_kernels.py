@@ -20,10 +20,11 @@ from support.projective_reference import highest, over_trees
 
 from crossarc import ProjectiveTrees
 from crossarc.inference.batch import Batch
-from crossarc.inference.projective import eisner_sums, sibling_sums
+from crossarc.inference.projective import eisner_sums
 from crossarc.inference.projective.eisner_wide import infer_wide
-from crossarc.inference.projective.sibling_charts import sibling_room
-from crossarc.inference.projective.sibling_wide import infer_sibling_wide
+from crossarc.inference.projective.sibling_factor import SiblingFactor
+from crossarc.inference.projective.sibling_sums_alone import sum_alone
+from crossarc.inference.projective.sibling_wide import sum_wide
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 
 Floats = NDArray[np.float64]
@@ -105,16 +106,17 @@ def second_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tupl
     """The same with a sibling factor that belongs to the scores."""
     batch, totals = Batch([scores]), np.empty((2, 1))
     width = len(scores)
-    factor = np.random.default_rng(width).normal(0, max(1.0, np.std(scores)), width**3)
-    out, parts, zero = np.zeros(len(batch.arcs)), np.zeros(width**3), np.zeros(1, np.int64)
-    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor, zero, single, wanted)
+    cube = np.random.default_rng(width).normal(0, max(1.0, np.std(scores)), (width,) * 3)
+    factor = SiblingFactor([cube], batch, single)
+    out, parts, first = np.zeros(len(batch.arcs)), np.zeros_like(factor.rows), np.zeros(1, np.int64)
+    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor.rows, factor.starts)
     if plain:
-        none = np.empty(0, np.int64)
-        space = np.empty(sibling_room(width - 1))
-        sibling_sums._infer_plain(*arrays, none, none, out, parts, totals, space, 0, 1)
+        trees = (np.empty(0, np.int64),) * 3
+        order = (first, np.array([0, 1]), single, wanted, *trees)
+        sum_alone(*arrays, *order, out, parts, totals, 0, 1, np.empty(0))
     else:
-        infer_sibling_wide(*arrays, out, parts, totals)
-    return float(totals.sum()), np.concatenate([out, parts])
+        sum_wide(*arrays, first, single, wanted, out, parts, totals, 0, 1)
+    return float(totals.sum()), np.concatenate([out, factor.unpacked(0, parts, 0.0).reshape(-1)])
 
 
 @pytest.mark.parametrize("infer", [first_order, second_order])

@@ -5,25 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import (
-    EXP_COEFFICIENTS,
-    INVERSE_LN2,
-    LARGEST_SCORE,
-    LN2_HIGH,
-    LN2_LOW,
-)
-from crossarc.inference.lanes import (
-    Lanes,
-    choose,
-    fused,
-    larger,
-    load,
-    round_down,
-    smaller,
-    spread,
-    store,
-    times_power_of_two,
-)
+from crossarc.inference.exponentials import exact_difference, exponential
+from crossarc.inference.extended import LARGEST_SCORE
+from crossarc.inference.lanes import Lanes, choose, larger, load, smaller, spread, store
 from crossarc.inference.spanning.plain.layout import Layout
 from crossarc.kernels import subkernel
 
@@ -66,25 +50,6 @@ def find_tops(cells: Floats, at: Layout, single: bool) -> None:
 
 
 @subkernel()
-def _difference(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
-    """x - y exactly, as a number and its rounding error (Knuth's two-sum)."""
-    d = x - y
-    back = d + y
-    return d, (x - back) - (y - (back - d))
-
-
-@subkernel()
-def _exponential(cells: Floats, x: Lanes, tail: Lanes) -> Lanes:
-    """exp(x + tail) for x from -700 to 700, as `extended.exp_parts`."""
-    k = round_down(fused(x, spread(cells, INVERSE_LN2), spread(cells, 0.5)))
-    r = ((x - k * spread(cells, LN2_HIGH)) - k * spread(cells, LN2_LOW)) + tail
-    p = spread(cells, EXP_COEFFICIENTS[0])
-    for place in range(1, len(EXP_COEFFICIENTS)):
-        p = fused(p, r, spread(cells, EXP_COEFFICIENTS[place]))
-    return times_power_of_two(p, k)
-
-
-@subkernel()
 def exponentiate(cells: Floats, at: Layout, single: bool) -> tuple[Lanes, Lanes]:
     """Scores become weights relative to their column's top, 0 where an arc is forbidden.
 
@@ -98,11 +63,11 @@ def exponentiate(cells: Floats, at: Layout, single: bool) -> tuple[Lanes, Lanes]
         top = load(cells, at.tops + m)
         for h in range(row):
             score = load(cells, first + h)
-            x, tail = _difference(choose(nothing, score, score, top), top)
+            x, tail = exact_difference(choose(nothing, score, score, top), top)
             if h == at.width and single:
-                x, more = _difference(x, load(cells, at.shift))
+                x, more = exact_difference(x, load(cells, at.shift))
                 tail = tail + more
-            weight = choose(nothing, score, _exponential(cells, x, tail), zero)
+            weight = choose(nothing, score, exponential(cells, x, tail), zero)
             lowest = smaller(lowest, choose(nothing, score, x, zero))
             count = count + choose(nothing, score, one, zero)
             store(cells, first + h, weight)
