@@ -55,8 +55,21 @@ _EXACT = 1 << 20
 # ln 2 as the float nearest to it and what that lacks.
 _LN2 = 0.6931471805599453
 _LN2_REST = 2.319046813846299558e-17
-#: Of the Taylor polynomial of exp, from degree 13 down: exact to 4e-18 up to ln(2) / 2.
-EXP_COEFFICIENTS = tuple(1.0 / math.factorial(degree) for degree in range(13, -1, -1))
+#: Of the Chebyshev series of exp up to ln(2) / 2, as powers from degree 11 down: exact to 2e-17.
+EXP_COEFFICIENTS = (
+    2.511487034516622e-08,
+    2.763264082626175e-07,
+    2.755722495573336e-06,
+    2.48014854788088e-05,
+    0.0001984126990922025,
+    0.0013888888952318427,
+    0.008333333333309526,
+    0.04166666666648808,
+    0.16666666666666702,
+    0.5000000000000019,
+    1.0,
+    1.0,
+)
 _SPLIT = 134217729.0  # 2^27 + 1
 INVERSE_LN2 = 1.4426950408889634
 _BIAS = 1023

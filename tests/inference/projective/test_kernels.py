@@ -173,6 +173,34 @@ def test_results_do_not_depend_on_neighbours_or_threads(with_factor: bool) -> No
             assert found[place][3] == alone[3]
 
 
+@pytest.mark.parametrize("labels", [0, 2])
+@pytest.mark.parametrize("root", ROOTS)
+def test_sibling_sentences_in_lockstep(root: str, labels: int) -> None:
+    """Eight lanes of like lengths, and a ninth sentence: each as it is alone, to the last bit.
+
+    Standard deviation 15 needs the potentials of the best tree, 200 the wide exponents.
+    """
+    lengths, scales = [9, 12, 12, 11, 12, 8, 12, 10, 12], [1.0, 15.0, 1.0, 200.0, 3.0] * 2
+    batch = [
+        drawn(n, scale, place, 0.2 * (place % 2), labels)
+        for place, (n, scale) in enumerate(zip(lengths, scales, strict=False))
+    ]
+    factors = [
+        np.random.default_rng(place).normal(0, scales[place], (len(one),) * 3)
+        for place, one in enumerate(batch)
+    ]
+    together = ProjectiveTrees(batch, root=root, sibling=factors)
+    for place, (scores, factor) in enumerate(zip(batch, factors, strict=True)):
+        alone = ProjectiveTrees(scores, root=root, sibling=factor)
+        assert together.log_partition()[place] == alone.log_partition()
+        for part in ("arc", "sibling"):
+            np.testing.assert_array_equal(together.marginals(part)[place], alone.marginals(part))
+            ours, theirs = together.log_marginals(part)[place], alone.log_marginals(part)
+            np.testing.assert_array_equal(ours, theirs)
+        assert together.argmax()[place] == alone.argmax()
+        assert together.argmax()[place].score == alone.argmax().score
+
+
 def test_ties_are_broken_the_same_way_everywhere() -> None:
     """All trees tie."""
     for n in (1, 7, 8, 20):

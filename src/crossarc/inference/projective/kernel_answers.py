@@ -71,7 +71,8 @@ class KernelAnswers:
         if logs not in self._parts:
             parts, out = np.empty_like(factor.rows), np.full(self._batch.arcs.shape[0], none)
             self._sum(LOG_MARGINALS if logs else MARGINALS, out, parts)
-            self._arcs[logs], self._parts[logs] = out, parts
+            self._parts[logs] = parts
+            self._arcs.setdefault(logs, out)  # an answer once given stays
         table, listed = factor.unpacked(index, self._parts[logs], none), factor.listed[index]
         if listed is None:
             return table

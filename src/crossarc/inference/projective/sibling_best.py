@@ -27,9 +27,9 @@ from crossarc.inference.projective.sibling_charts import (
 from crossarc.inference.projective.sibling_fill import filling
 from crossarc.inference.projective.sibling_inside import sibling_inside
 from crossarc.inference.projective.sibling_weights import (
-    HIGHEST_LOG,
+    HEAVIEST,
     LARGEST,
-    LOWEST_LOG,
+    LIGHTEST,
     NOTES,
     gather_arcs,
 )
@@ -178,7 +178,7 @@ def _score(scores: Floats, rows: Floats, heads: Ints, siblings: Ints) -> float:
 def _shrink(arcs: Floats, factors: Floats, notes: Floats, nodes: int) -> bool:
     """Whether sums of scores could overflow in a lane; if so, makes them smaller there."""
     one = spread(arcs, 1.0)
-    largest = larger(load(notes, HIGHEST_LOG), spread(arcs, 0.0) - load(notes, LOWEST_LOG))
+    largest = larger(load(notes, HEAVIEST), spread(arcs, 0.0) - load(notes, LIGHTEST))
     largest = larger(load(notes, LARGEST), largest)
     scale = choose(spread(arcs, _SAFE_SUM / nodes), largest, spread(arcs, _SHRINK), one)
     store(notes, LARGEST, scale)

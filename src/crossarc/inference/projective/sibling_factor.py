@@ -46,7 +46,8 @@ class SiblingFactor:
         #: For each sentence, where its scores begin in `rows`.
         self.starts: Ints = np.cumsum([0, *counts])[:-1]
         #: The scores of parts, as `sibling_charts` places them; finite.
-        self.rows: Floats = np.empty(sum(counts) + 2 * max(counts, default=0))
+        self.rows: Floats = np.empty(sum(counts) + 2 * max(batch.sizes.tolist(), default=0))
+        self.rows[sum(counts) :] = 0.0  # read beside a longer sentence
         #: For each sentence None, or of listed parts the scores and places in the dense array, -1
         #: for one that no tree has.
         self.listed: list[tuple[Floats, Ints] | None] = []

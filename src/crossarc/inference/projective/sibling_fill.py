@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry, put
-from crossarc.inference.exponentials import exact_difference, exponential
+from crossarc.inference.exponentials import exact_sum, exponential
 from crossarc.inference.lanes import (
     LANES,
     Eight,
@@ -31,14 +31,14 @@ from crossarc.inference.lanes import (
 )
 from crossarc.inference.projective.semirings import SUM, Semiring
 from crossarc.inference.projective.sibling_charts import part_place, part_range, row_place
-from crossarc.inference.projective.sibling_weights import HEAVIEST, HIGHEST_LOG, LOWEST_LOG
+from crossarc.inference.projective.sibling_weights import HEAVIEST, LIGHTEST
 from crossarc.kernels import subkernel
 
 __all__ = ["filling"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bounds = tuple[Lanes, Lanes, Lanes]
+Bounds = tuple[Lanes, Lanes]
 Arcs = tuple[Floats, Floats, Floats]
 
 # Logarithms are cut off here, beyond where float64 is given up.
@@ -76,31 +76,31 @@ def _eight_rows(rows: Floats, at: Ints, m: int) -> Eight:
 
 
 @subkernel(inline=True)
-def _find_rows(starts: Ints, widths: Ints, h: int, s: int, at: Ints) -> None:
+def _find_rows(starts: Ints, widths: Ints, h: int, s: int, at: Ints, lanes: int) -> None:
     """Where each sentence has (h, s, 0), or would; -1 where it has no such words."""
     common = row_place(widths[0], h, s)
-    for lane in range(LANES):
+    for lane in range(lanes):
         place = common if widths[lane] == widths[0] else row_place(widths[lane], h, s)
         at[lane] = starts[lane] + place if max(h, s) < widths[lane] else -1
 
 
 @subkernel(inline=True)
-def _widened(bounds: Bounds, weight: Lanes, log: Lanes) -> Bounds:
-    return smaller(log, bounds[0]), larger(log, bounds[1]), larger(weight, bounds[2])
+def _widened(bounds: Bounds, weight: Lanes, least: Lanes) -> Bounds:
+    """The least of the weights above `least`, and the largest."""
+    lightest = smaller(choose(least, weight, weight, bounds[0]), bounds[0])
+    return lightest, larger(weight, bounds[1])
 
 
 def _weighing(is_sum: bool) -> Any:
-    """From score to weight, and its logarithm; or the score times the mass, and the score."""
+    """From score to weight; or the score times the mass."""
 
     @subkernel(inline=True)
-    def weigh(part: Lanes, base: Lanes, rest: Lanes, mass: Lanes) -> tuple[Lanes, Lanes]:
-        zero = repeat(0.0)
-        part = choose(zero, mass, part, zero)
+    def weigh(part: Lanes, base: Lanes, rest: Lanes, mass: Lanes) -> Lanes:
         if not is_sum:
-            return mass * part, part
-        x, tail = exact_difference(base, zero - part)
+            return mass * part
+        x, tail = exact_sum(base, part)
         clipped = larger(smaller(x, repeat(_HIGHEST)), repeat(_LOWEST))
-        return mass * exponential(_EIGHT, clipped, tail + rest), choose(zero, mass, x, zero)
+        return mass * exponential(_EIGHT, clipped, tail + rest)
 
     return weigh
 
@@ -118,6 +118,7 @@ def _together(weigh: Any) -> Any:
         first: int,
         last: int,
         bounds: Bounds,
+        least: Lanes,
         buffer: Floats,
     ) -> Bounds:
         """The parts of h, s and m from first to last - 1, all on one side of h."""
@@ -128,10 +129,8 @@ def _together(weigh: Any) -> Any:
             for x in range(LANES):
                 if m + x < last:
                     arc = h * nodes + m + x
-                    weight, log = weigh(
-                        eight[x], load(bases, arc), load(rests, arc), load(masses, arc)
-                    )
-                    bounds = _widened(bounds, weight, log)
+                    weight = weigh(eight[x], load(bases, arc), load(rests, arc), load(masses, arc))
+                    bounds = _widened(bounds, weight, least)
                     store(w, place, weight)
                     place = _next(h, s, m + x, place)
         return bounds
@@ -152,6 +151,7 @@ def _alone(weigh: Any) -> Any:
         first: int,
         last: int,
         bounds: Bounds,
+        least: Lanes,
         buffer: Floats,
     ) -> Bounds:
         """The same for one sentence."""
@@ -164,8 +164,8 @@ def _alone(weigh: Any) -> Any:
                 load_entries(arcs[2], h * nodes + m),
             )
             mass = choose(numbers, repeat(float(last - m)), mass, zero)
-            weight, log = weigh(load_entries(rows, at[0] + m), base, rest, mass)
-            bounds = _widened(bounds, weight, log)
+            weight = weigh(load_entries(rows, at[0] + m), base, rest, mass)
+            bounds = _widened(bounds, weight, least)
             store_entries(buffer, 0, weight)
             for x in range(min(LANES, last - m)):
                 put(w, place, entry(buffer, x))
@@ -197,9 +197,10 @@ def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
     Its arguments: w; the rows of all sentences; where those of the members begin, and their nodes,
     LANES of each, 0 where there is no member; three arrays in lanes, [h, m]: of sums what
     `prepare_arcs` made, and masses, 0 where an arc is forbidden, for best trees what scores are to
-    be multiplied by; and `notes`, where bounds of the logarithms go, or of the scores.
+    be multiplied by; and `notes`, where the least and the largest go.
     """
-    weigh = _weighing(semiring is SUM)
+    is_sum = semiring is SUM
+    weigh = _weighing(is_sum)
     fill_row: Any = _alone(weigh) if lanes == 1 else _together(weigh)
     note: Any = _note_alone if lanes == 1 else _note_together
 
@@ -214,16 +215,19 @@ def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
         single: bool,
     ) -> None:
         nodes, at, buffer = widths[0], np.empty(LANES, np.int64), np.empty(LANES)
-        bounds = repeat(0.0), repeat(0.0), repeat(0.0)
+        bounds = repeat(np.inf), repeat(-np.inf)
+        # Weights of forbidden arcs are 0, and do not count; scores do.
+        least = repeat(0.0 if is_sum else -np.inf)
         for h in range(nodes):
             for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
-                _find_rows(starts, widths, h, s, at)
+                _find_rows(starts, widths, h, s, at, lanes)
                 for right in range(2):
                     first, last = part_range(nodes, h, s)
                     first, last = (max(first, h + 1), last) if right else (first, min(last, h))
-                    bounds = fill_row(w, rows, at, arcs, nodes, h, s, first, last, bounds, buffer)
-        note(notes, LOWEST_LOG, bounds[0], -1.0)
-        note(notes, HIGHEST_LOG, bounds[1], 1.0)
-        note(notes, HEAVIEST, bounds[2], 1.0)
+                    bounds = fill_row(
+                        w, rows, at, arcs, nodes, h, s, first, last, bounds, least, buffer
+                    )
+        note(notes, LIGHTEST, bounds[0], -1.0)
+        note(notes, HEAVIEST, bounds[1], 1.0)
 
     return fill

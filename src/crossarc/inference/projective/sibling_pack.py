@@ -84,7 +84,10 @@ def pack(cube: Floats, single: bool, rows: Floats) -> bool:
             place, count = source + s * nodes + s + 1, nodes - 1 - s
             if h > 0 or not single:
                 check = check + _copy_row(cube, place, rows, target, count)
+            else:
+                rows[target : target + count] = 0.0
             target += count
+    store_entries(rows, target, repeat(0.0))
     is_finite: bool = _sum(check) == 0.0 and _sum(seen) >= 0.0
     return is_finite
 

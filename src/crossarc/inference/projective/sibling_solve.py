@@ -6,7 +6,6 @@ which float64 is not certain to be enough leaves its answer open.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -33,21 +32,18 @@ from crossarc.inference.projective.sibling_charts import (
     LEFT,
     RIGHT,
     TO,
-    part_place,
-    part_range,
     parts_of,
-    row_place,
 )
 from crossarc.inference.projective.sibling_fill import filling
 from crossarc.inference.projective.sibling_inside import sibling_inside
 from crossarc.inference.projective.sibling_outside import sibling_outside
+from crossarc.inference.projective.sibling_read import read_arcs, read_parts
 from crossarc.inference.projective.sibling_weights import (
     END,
     FORBIDDEN,
     HEAVIEST,
-    HIGHEST_LOG,
     LARGEST,
-    LOWEST_LOG,
+    LIGHTEST,
     NOTES,
     SHIFT,
     best_potentials,
@@ -68,12 +64,10 @@ Ints = NDArray[np.int64]
 Batch = tuple[Floats, Floats, Ints, Ints, Floats, Ints]
 Trees = tuple[Ints, Ints, Ints]
 
-# The rule, as in `eisner_sums`: items, and logarithms of weights, the lower ones where arcs are
-# forbidden last.
+# The rule, as in `eisner_sums`: of items and of weights, PRODUCT where arcs are forbidden.
 _LOWEST, _LOWEST_PRODUCT, _HIGHEST, _RANGE = 2.0**-960, 2.0**-350, 2.0**450, 2.0**930
-_LOG_LOWEST, _LOG_HIGHEST, _LOG_LOWEST_PRODUCT = -620.0, 620.0, -207.0
+_LIGHTEST, _LIGHTEST_PRODUCT, _HEAVIEST = 2.0**-894, 2.0**-298, 2.0**894
 _HEADROOM = 900
-_LN2 = 0.6931471805599453
 
 _inside = sibling_inside(SUM)
 
@@ -147,77 +141,14 @@ def _extremes(x: Floats, notes: Floats, nodes: int) -> tuple[Lanes, Lanes]:
 def _is_certain(notes: Floats, lane: int, total: float, least: float, most: float) -> bool:
     """Whether float64 is enough, by the rule."""
     forbidden, heaviest = read_lane(notes, FORBIDDEN, lane) > 0.0, read_lane(notes, HEAVIEST, lane)
-    floor = _LOG_LOWEST_PRODUCT if forbidden else _LOG_LOWEST
     if not (
-        read_lane(notes, LOWEST_LOG, lane) > floor
-        and read_lane(notes, HIGHEST_LOG, lane) < _LOG_HIGHEST
+        read_lane(notes, LIGHTEST, lane) >= (_LIGHTEST_PRODUCT if forbidden else _LIGHTEST)
+        and heaviest <= _HEAVIEST
         and least >= (_LOWEST_PRODUCT if forbidden else _LOWEST)
         and most <= _HIGHEST
     ):
         return False
     return heaviest * most * (heaviest * most / least) <= _RANGE and (total > 0.0 or forbidden)
-
-
-@subkernel()
-def _read(product: float, headroom: int, wanted: int) -> float:
-    """A marginal or its logarithm, from mu 2^headroom."""
-    share = product * power_of_two(-headroom)
-    if wanted == MARGINALS:
-        return min(1.0, share)
-    if product == 0.0:
-        return -np.inf
-    return min(0.0, math.log(share)) if share > 2.0**-1000 else math.log(product) - headroom * _LN2
-
-
-@subkernel()
-def _read_arcs(
-    mu: Floats,
-    lane: int,
-    scores: Floats,
-    n: int,
-    nodes: int,
-    headroom: int,
-    wanted: int,
-    out: Floats,
-) -> float:
-    """Marginals of the arcs of a lane; the smallest product of an arc that is allowed."""
-    least = np.inf
-    for h in range(n + 1):
-        for m in range(1, n + 1):
-            if h != m:
-                product = read_lane(mu, h * nodes + m, lane)
-                at = h * (n + 1) + m
-                least = min(least, product if scores[at] > -np.inf else np.inf)
-                out[at] = _read(product, headroom, wanted)
-    return least
-
-
-@subkernel()
-def _read_parts(
-    w: Floats,
-    lane: int,
-    scores: Floats,
-    n: int,
-    single: bool,
-    headroom: int,
-    wanted: int,
-    out: Floats,
-) -> float:
-    """The same for its parts, from cells to rows."""
-    least = np.inf
-    for h in range(n + 1):
-        arcs = scores[h * (n + 1) : (h + 1) * (n + 1)]
-        for s in range(1 if h > 0 else 0, 1 if h == 0 and single else n + 1):
-            first, last = part_range(n + 1, h, s)
-            row = row_place(n + 1, h, s)
-            follows = s == h or arcs[s] > -np.inf
-            for m in range(first, last):
-                product = 0.0
-                if m != h and follows and arcs[m] > -np.inf:
-                    product = read_lane(w, part_place(h, s, m), lane)
-                    least = min(least, product)
-                out[row + m] = _read(product, headroom, wanted)
-    return least
 
 
 @subkernel()
@@ -245,7 +176,6 @@ def _judge(
     least, most = read_lane(extremes, 0, lane), max(1.0, read_lane(extremes, 1, lane))
     least = min(1.0, least, total if total > 0.0 else 1.0)
     heaviest = max(1.0, read_lane(notes, HEAVIEST, lane))
-    goals[:, lane] = 0.0
     if read_lane(notes, LARGEST, lane) > LARGEST_SCORE:
         return np.nan, np.nan
     if not _is_certain(notes, lane, total, least, most):
@@ -255,6 +185,28 @@ def _judge(
         goals[0, lane], goals[1, lane] = headroom, power_of_two(headroom) / total
         goals[2, lane] = heaviest * most * most * _LOWEST
     return _log_total(tops, notes, lane, total)
+
+
+@subkernel()
+def _finish(
+    lane: int,
+    arcs: Floats,
+    w: Floats,
+    scores: Floats,
+    nodes: int,
+    single: bool,
+    headroom: int,
+    wanted: int,
+    out: Floats,
+    out_parts: Floats,
+    n: int,
+) -> float:
+    """Marginals of arcs and, where there is room for them, of parts; the smallest product."""
+    least = read_arcs(arcs, lane, scores, n, nodes, headroom, wanted, out)
+    if out_parts.shape[0] > 0:
+        part = read_parts(w, lane, scores, n, single, headroom, wanted, out_parts)
+        least = min(least, part)
+    return least
 
 
 def solving(lanes: int) -> Callable[..., None]:
@@ -311,15 +263,9 @@ def solving(lanes: int) -> Callable[..., None]:
         square = nodes * nodes
         x, o = cells[: CHARTS * square], cells[CHARTS * square : 2 * CHARTS * square]
         rest = cells[2 * CHARTS * square :]
-        arcs, rests, weighed = (
-            rest[:square],
-            rest[square : 2 * square],
-            rest[2 * square : 3 * square],
-        )
-        w, rest = (
-            rest[3 * square : 3 * square + parts_of(nodes)],
-            rest[3 * square + parts_of(nodes) :],
-        )
+        arcs, rests = rest[:square], rest[square : 2 * square]
+        weighed, rest = rest[2 * square : 3 * square], rest[3 * square :]
+        w, rest = rest[: parts_of(nodes)], rest[parts_of(nodes) :]
         tops, notes = rest[:nodes], rest[nodes : nodes + NOTES]
         weigh_arcs(arcs, rests, weighed, tops, notes, batch, members, single, trees)
         places, widths = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
@@ -330,12 +276,13 @@ def solving(lanes: int) -> Callable[..., None]:
         least, most = _extremes(x, notes, nodes)
         store(o, 0, least)
         store(o, 1, most)
-        goals = np.zeros((3, LANES))
+        goals, is_open = np.zeros((3, LANES)), False
         for lane in range(count):
             s = members[lane]
             total = read_lane(x, RIGHT * square + sizes[s], lane)
             totals[0, s], totals[1, s] = _judge(lane, total, o, tops, notes, goals)
-        if wanted == TOTAL or goals[1].max() == 0.0:
+            is_open |= goals[1, lane] > 0.0
+        if wanted == TOTAL or not is_open:
             return
         for cell in range(CHARTS * square):
             store(o, cell, spread(o, 0.0))
@@ -343,18 +290,22 @@ def solving(lanes: int) -> Callable[..., None]:
             write_lane(o, RIGHT * square + sizes[members[lane]], lane, goals[1, lane])
         sibling_outside(x, o, w, nodes, single, arcs, out_parts.shape[0] > 0)
         for lane in range(count):
-            s, n = members[lane], sizes[members[lane]]
+            s = members[lane]
+            whole = slice(offsets[s], offsets[s] + (sizes[s] + 1) ** 2)
             if goals[1, lane] > 0.0:
-                whole, headroom = slice(offsets[s], offsets[s] + (n + 1) ** 2), int(goals[0, lane])
-                least_product = _read_arcs(
-                    arcs, lane, scores[whole], n, nodes, headroom, wanted, out[whole]
+                least_product = _finish(
+                    lane,
+                    arcs,
+                    w,
+                    scores[whole],
+                    nodes,
+                    single,
+                    int(goals[0, lane]),
+                    wanted,
+                    out[whole],
+                    out_parts[starts[s] :],
+                    sizes[s],
                 )
-                if out_parts.shape[0] > 0:
-                    own = out_parts[starts[s] :]
-                    least_part = _read_parts(
-                        w, lane, scores[whole], n, single, headroom, wanted, own
-                    )
-                    least_product = min(least_product, least_part)
                 if wanted != MARGINALS and least_product < goals[2, lane]:
                     totals[0, s], totals[1, s] = np.inf, 0.0
 

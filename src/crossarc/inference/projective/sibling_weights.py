@@ -26,9 +26,8 @@ __all__ = [
     "END",
     "FORBIDDEN",
     "HEAVIEST",
-    "HIGHEST_LOG",
     "LARGEST",
-    "LOWEST_LOG",
+    "LIGHTEST",
     "NOTES",
     "SHIFT",
     "best_potentials",
@@ -43,9 +42,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: The words of the sentence; 1 where arcs are forbidden; the size of the largest score; the root's
-#: shift; the least and the largest logarithm of a weight; the largest weight.
-END, FORBIDDEN, LARGEST, SHIFT, LOWEST_LOG, HIGHEST_LOG, HEAVIEST = 0, 1, 2, 3, 4, 5, 6
-NOTES = 7
+#: shift; the least weight of a part that is not 0 (or score), and the largest.
+END, FORBIDDEN, LARGEST, SHIFT, LIGHTEST, HEAVIEST = 0, 1, 2, 3, 4, 5
+NOTES = 6
 
 
 @subkernel()
