@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crossarc.inference import lanes
-from crossarc.inference.lanes import LANES
+from crossarc.inference.lanes import LANES, WHOLE
 
 
 @numba.njit
@@ -23,8 +23,9 @@ def compute(cells: np.ndarray) -> None:
     lanes.store(cells, 8, lanes.choose(x, y, z, lanes.spread(cells, 7.0)))
     lanes.store(cells, 9, lanes.smaller(x, y))
     lanes.store(cells, 10, lanes.larger(x, y))
-    lanes.store(cells, 11, lanes.round_down(z))
-    lanes.store(cells, 12, lanes.times_power_of_two(x, lanes.round_down(z)))
+    power = z + lanes.spread(cells, WHOLE)
+    lanes.store(cells, 11, power - lanes.spread(cells, WHOLE))
+    lanes.store(cells, 12, lanes.times_power_of_two(x, power))
     lanes.write_lane(cells, 13, 0, lanes.read_lane(cells, 2, 0) + 1.0)
 
 
@@ -48,7 +49,7 @@ def turn(square: np.ndarray) -> None:
 
 X = [1.5, -2.0, 0.0, 3.25, math.nan, 1e300, -0.1, 7.0]
 Y = [0.5, 4.0, -1.0, 3.25, 1.0, 1e-300, 0.3, math.inf]
-Z = [-0.5, 3.0, 2.75, -3.0, 1.0, 0.0, -1.25, 10.0]
+Z = [-0.75, 3.0, 2.75, -3.0, 1.0, 0.0, -1.25, 10.0]
 
 
 def expected(x: float, y: float, z: float) -> list[float]:
@@ -62,8 +63,8 @@ def expected(x: float, y: float, z: float) -> list[float]:
         z if x < y else 7.0,
         x if x < y else y,
         x if x > y else y,
-        math.floor(z),
-        x * 2.0 ** math.floor(z),
+        round(z),
+        x * 2.0 ** round(z),
     ]
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "LANES",
+    "WHOLE",
     "Eight",
     "Lanes",
     "choose",
@@ -32,7 +33,6 @@ __all__ = [
     "load_entries",
     "read_lane",
     "repeat",
-    "round_down",
     "smaller",
     "spread",
     "store",
@@ -49,7 +49,11 @@ LANES = 8
 
 _ONE = ir.DoubleType()
 _VECTOR = ir.VectorType(_ONE, LANES)
-_BIAS, _FRACTION_BITS = 1023, 52
+_FRACTION_BITS = 52
+
+#: Added to a number, it rounds it to a whole one, and its last bits become the exponent of that
+#: power of two, as float64 has it.
+WHOLE = 1.5 * 2.0**52 + 1023.0
 
 
 class Lanes:
@@ -236,18 +240,11 @@ def _fused(typing: Any, x: Any, y: Any, z: Any) -> Any:
     return signature(x, x, x, x), emit
 
 
-def _round_down(typing: Any, x: Any) -> Any:
-    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        return _call(builder, "floor", values)
-
-    return signature(x, x), emit
-
-
-def _times_power_of_two(typing: Any, x: Any, k: Any) -> Any:
+def _times_power_of_two(typing: Any, x: Any, power: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         kind = values[0].type
-        biased = builder.add(builder.fptosi(values[1], _integers(kind)), _constant(kind, _BIAS))
-        bits = builder.shl(biased, _constant(kind, _FRACTION_BITS))
+        bits = builder.bitcast(values[1], _integers(kind))
+        bits = builder.shl(bits, _constant(kind, _FRACTION_BITS))
         return builder.fmul(values[0], builder.bitcast(bits, kind))
 
     return signature(x, x, x), emit
@@ -291,8 +288,7 @@ repeat: Callable[[float], Lanes] = intrinsic(_repeat)
 spread: Callable[[Floats, float], Lanes] = intrinsic(_spread)
 #: x y + z, rounded once where the machine can.
 fused: Callable[[Lanes, Lanes, Lanes], Lanes] = intrinsic(_fused)
-round_down: Callable[[Lanes], Lanes] = intrinsic(_round_down)
-#: x 2^k for whole k from -1022 to 1023.
+#: x 2^k for whole k from -1022 to 1023, given as k + WHOLE.
 times_power_of_two: Callable[[Lanes, Lanes], Lanes] = intrinsic(_times_power_of_two)
 #: choose(x, y, a, b) is a where x < y and b elsewhere, also where x or y is NaN.
 choose: Callable[[Lanes, Lanes, Lanes, Lanes], Lanes] = intrinsic(_choose)

@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from crossarc.inference.extended import exp_parts, power_of_two
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
-__all__ = [
-    "pack_labelled",
-    "pack_padded",
-    "pack_siblings",
-    "seal_arcs",
-    "spread_labels",
-    "unpack_padded",
-]
+__all__ = ["pack_labelled", "pack_padded", "seal_arcs", "spread_labels", "unpack_padded"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,34 +100,6 @@ def pack_labelled(scores: Floats, out: Floats, tops: Floats, masses: Floats) -> 
             tops[h, m], masses[h, m] = top, 1.0
             if top > -np.inf and bad < 0:
                 masses[h, m] = _mass(out[h, m], top)
-    return bad
-
-
-@kernel(types.int64(_READ3, _READ2, types.boolean, _F3))
-def pack_siblings(given: Floats, arcs: Floats, single: bool, out: Floats) -> int:
-    """Copy the sibling parts that trees have into zeros: both arcs allowed, s between or s = h.
-
-    Returns the flat place of a part that is not finite, or -1.
-    """
-    width = given.shape[0]
-    bad = -1
-    for h in range(width):
-        for s in range(width):
-            is_first = s == h
-            if not is_first and (s == 0 or arcs[h, s] == -np.inf or (h == 0 and single)):
-                continue
-            first = 1 if is_first or s < h else s + 1
-            last = s if s < h else width
-            parts, kept, heads = given[h, s], out[h, s], arcs[h]
-            good = True
-            for m in range(first, last):
-                value = parts[m] if heads[m] > -np.inf else 0.0
-                good &= abs(value) < np.inf
-                kept[m] = value
-            if not good:
-                for m in range(first, last):
-                    if not abs(kept[m]) < np.inf:
-                        bad = (h * width + s) * width + m
     return bad
 
 

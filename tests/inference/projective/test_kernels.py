@@ -20,10 +20,11 @@ from support.projective_reference import highest, over_trees
 
 from crossarc import ProjectiveTrees
 from crossarc.inference.batch import Batch
-from crossarc.inference.projective import eisner_sums, sibling_sums
+from crossarc.inference.projective import eisner_sums
 from crossarc.inference.projective.eisner_wide import infer_wide
-from crossarc.inference.projective.sibling_charts import sibling_room
-from crossarc.inference.projective.sibling_wide import infer_sibling_wide
+from crossarc.inference.projective.sibling_factor import SiblingFactor
+from crossarc.inference.projective.sibling_sums_alone import sum_alone
+from crossarc.inference.projective.sibling_wide import sum_wide
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 
 Floats = NDArray[np.float64]
@@ -105,16 +106,17 @@ def second_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tupl
     """The same with a sibling factor that belongs to the scores."""
     batch, totals = Batch([scores]), np.empty((2, 1))
     width = len(scores)
-    factor = np.random.default_rng(width).normal(0, max(1.0, np.std(scores)), width**3)
-    out, parts, zero = np.zeros(len(batch.arcs)), np.zeros(width**3), np.zeros(1, np.int64)
-    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor, zero, single, wanted)
+    cube = np.random.default_rng(width).normal(0, max(1.0, np.std(scores)), (width,) * 3)
+    factor = SiblingFactor([cube], batch, single)
+    out, parts, first = np.zeros(len(batch.arcs)), np.zeros_like(factor.rows), np.zeros(1, np.int64)
+    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor.rows, factor.starts)
     if plain:
-        none = np.empty(0, np.int64)
-        space = np.empty(sibling_room(width - 1))
-        sibling_sums._infer_plain(*arrays, none, none, out, parts, totals, space, 0, 1)
+        trees = (np.empty(0, np.int64),) * 3
+        order = (first, np.array([0, 1]), single, wanted, *trees)
+        sum_alone(*arrays, *order, out, parts, totals, 0, 1, np.empty(0))
     else:
-        infer_sibling_wide(*arrays, out, parts, totals)
-    return float(totals.sum()), np.concatenate([out, parts])
+        sum_wide(*arrays, first, single, wanted, out, parts, totals, 0, 1)
+    return float(totals.sum()), np.concatenate([out, factor.unpacked(0, parts, 0.0).reshape(-1)])
 
 
 @pytest.mark.parametrize("infer", [first_order, second_order])
@@ -169,6 +171,34 @@ def test_results_do_not_depend_on_neighbours_or_threads(with_factor: bool) -> No
             np.testing.assert_array_equal(found[place][1], alone[1])
             np.testing.assert_array_equal(found[place][2], alone[2])
             assert found[place][3] == alone[3]
+
+
+@pytest.mark.parametrize("labels", [0, 2])
+@pytest.mark.parametrize("root", ROOTS)
+def test_sibling_sentences_in_lockstep(root: str, labels: int) -> None:
+    """Eight lanes of like lengths, and a ninth sentence: each as it is alone, to the last bit.
+
+    Standard deviation 15 needs the potentials of the best tree, 200 the wide exponents.
+    """
+    lengths, scales = [9, 12, 12, 11, 12, 8, 12, 10, 12], [1.0, 15.0, 1.0, 200.0, 3.0] * 2
+    batch = [
+        drawn(n, scale, place, 0.2 * (place % 2), labels)
+        for place, (n, scale) in enumerate(zip(lengths, scales, strict=False))
+    ]
+    factors = [
+        np.random.default_rng(place).normal(0, scales[place], (len(one),) * 3)
+        for place, one in enumerate(batch)
+    ]
+    together = ProjectiveTrees(batch, root=root, sibling=factors)
+    for place, (scores, factor) in enumerate(zip(batch, factors, strict=True)):
+        alone = ProjectiveTrees(scores, root=root, sibling=factor)
+        assert together.log_partition()[place] == alone.log_partition()
+        for part in ("arc", "sibling"):
+            np.testing.assert_array_equal(together.marginals(part)[place], alone.marginals(part))
+            ours, theirs = together.log_marginals(part)[place], alone.log_marginals(part)
+            np.testing.assert_array_equal(ours, theirs)
+        assert together.argmax()[place] == alone.argmax()
+        assert together.argmax()[place].score == alone.argmax().score
 
 
 def test_ties_are_broken_the_same_way_everywhere() -> None:

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from crossarc.inference.batch import Scores
 from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
-from crossarc.inference.factors import Given, SiblingFactor
+from crossarc.inference.factors import Given
 from crossarc.inference.forest import Forest
 from crossarc.inference.projective.charts import first_order_forest, read_tree, sibling_forest
 from crossarc.inference.projective.kernel_answers import KernelAnswers, best_tree
+from crossarc.inference.projective.sibling_factor import SiblingFactor
 from crossarc.inference.sums import exact_sum
 from crossarc.trees import Tree
 
@@ -109,7 +110,7 @@ class ProjectiveTrees(TreeDistribution):
             if self._sibling is None:
                 forest = first_order_forest(scores, self._is_single)
             else:
-                factor, places = self._sibling.scores[index], self._sibling.places[index]
+                factor, places = self._sibling.parts(index)
                 forest = sibling_forest(scores, self._is_single, factor, places)
             self._last = last = index, forest
         return last[1]
@@ -153,7 +154,7 @@ class ProjectiveTrees(TreeDistribution):
         else:
             assert self._sibling is not None
             own = table[scores.size :]
-            if self._sibling.places[index] is None:
+            if self._sibling.listed[index] is None:
                 own = own.reshape((len(scores),) * 3)
         own.flags.writeable = False
         return own
@@ -219,7 +220,7 @@ class ProjectiveTrees(TreeDistribution):
 
     def _best(self, index: int) -> Tree | None:
         heads, siblings, score = self._kernels.best(index)
-        if math.isfinite(score) and not self._batch.labelled and self._sibling is None:
+        if math.isfinite(score) and not self._batch.labelled:
             return proven_tree(Tree._trusted(heads, None), score)
         return self._finished(index, heads, siblings, self._batch.scores(index))
 
@@ -245,7 +246,7 @@ class ProjectiveTrees(TreeDistribution):
         arcs = best_labels(scores)[0] if scores.ndim == 3 else scores
         if self._sibling is None or factor_weight == 0.0:
             return self._finished(index, best_tree(arcs, self._is_single)[0], None, scores)
-        factor = self._sibling.dense(index).reshape(-1) * factor_weight
+        factor = self._sibling.dense(index) * factor_weight
         heads, siblings = best_tree(arcs, self._is_single, factor)
         return self._finished(index, heads, siblings, scores)
 

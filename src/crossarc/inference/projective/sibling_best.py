@@ -6,134 +6,110 @@ then taken apart again, as in `eisner_best`, which also tells about rounding and
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry, put
-from crossarc.inference.lanes import LANES, choose, larger, load_entries, repeat
-from crossarc.inference.projective.panels import longest_of
-from crossarc.inference.projective.semirings import BEST, reducing
+from crossarc.inference.lanes import LANES, choose, larger, load, read_lane, spread, store
+from crossarc.inference.projective.semirings import BEST
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
-    BESIDE_TURNED,
-    INSIDE_CHARTS,
+    CHARTS,
     LEFT,
-    LEFT_TURNED,
     RIGHT,
-    RIGHT_TURNED,
-    TO_LEFT_TURNED,
-    TO_RIGHT,
-    cells,
-    left_place,
-    part_place,
-    right_place,
+    TO,
+    cell_place,
+    parts_of,
+    row_place,
 )
+from crossarc.inference.projective.sibling_fill import filling
 from crossarc.inference.projective.sibling_inside import sibling_inside
-from crossarc.inference.projective.sibling_weights import part_range
-from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+from crossarc.inference.projective.sibling_weights import (
+    HEAVIEST,
+    LARGEST,
+    LIGHTEST,
+    NOTES,
+    gather_arcs,
+)
+from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
-__all__ = ["best_sibling_batch"]
+__all__ = ["SIGNATURE", "best_room", "finding"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_INT, _INTS = types.int64, types.int64[::1]
-_SAFE_SUM = 1e290
-_SHRINK = 2.0**-128
+_INT, _INTS, _FLOATS = types.int64, types.int64[::1], types.float64[::1]
+
+#: Of the kernels `best_together` and `best_alone`: scores of arcs, sizes, offsets; scores of parts
+#: in rows, and where those of each sentence begin; groups, order[groups[g]:groups[g + 1]]; single;
+#: where the words of each sentence begin, their heads, the siblings of their parts, all -1 where
+#: there is no tree, and the trees' scores, right where finite; begin, end; space to work
+#: in.
+SIGNATURE = types.int64(
+    READ_FLOAT,
+    READ_INT,
+    READ_INT,
+    READ_FLOAT,
+    READ_INT,
+    READ_INT,
+    READ_INT,
+    types.boolean,
+    READ_INT,
+    _INTS,
+    _INTS,
+    _FLOATS,
+    _INT,
+    _INT,
+    _FLOATS,
+)
+
+# Scores of which a sum could overflow are multiplied by SHRINK.
+_SAFE_SUM, _SHRINK = 1e290, 2.0**-128
 # What is on the stack: C>, C<, I>, I<, S.
 _RIGHT, _LEFT, _TO_RIGHT, _TO_LEFT, _BESIDE = 0, 1, 2, 3, 4
 
 _inside = sibling_inside(BEST)
-_highest = reducing(BEST)
 
 
 @subkernel()
-def _largest(values: Floats) -> float:
-    """The largest size of a finite number."""
-    zero, far = repeat(0.0), repeat(np.inf)
-    sizes = zero
-    whole = values.shape[0] // LANES * LANES
-    for at in range(0, whole, LANES):
-        x = load_entries(values, at)
-        size = larger(x, zero - x)
-        sizes = larger(choose(size, far, size, zero), sizes)
-    largest: float = _highest(sizes)
-    for at in range(whole, values.shape[0]):
-        size_left = abs(values[at])
-        largest = size_left if largest < size_left < np.inf else largest
-    return largest
+def best_room(nodes: int, lanes: int) -> int:
+    """How many floats are worked in, wherever they begin."""
+    return ((CHARTS + 2) * nodes * nodes + parts_of(nodes) + NOTES) * lanes + LANES
 
 
 @subkernel()
-def _fill(w: Floats, scores: Floats, sibling: Floats, nodes: int, single: bool) -> None:
-    """The scores of parts, shrunk if sums could overflow."""
-    largest = max(_largest(scores), _largest(sibling))
-    shrink = _SHRINK if largest * nodes > _SAFE_SUM else 1.0
-    for h in range(nodes):
-        arcs = scores[h * nodes : (h + 1) * nodes]
-        for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
-            first, last = part_range(nodes, h, s)
-            # No modifier follows one that h cannot take.
-            possible = s == h or arcs[s] > -np.inf
-            row = (h * nodes + s) * nodes
-            # From one m to the next, `part_place` moves by the size of a cell.
-            place = part_place(nodes, h, s, first) if first < h else 0
-            for m in range(first, min(last, h)):
-                usable = possible and arcs[m] > -np.inf
-                value = arcs[m] * shrink + sibling[row + m] * shrink
-                put(w, place, value if usable else -np.inf)
-                place -= h - m - 1 if s == h else h - m
-            begin = max(first, h + 1)
-            place = part_place(nodes, h, s, begin) if begin < last else 0
-            for m in range(begin, last):
-                usable = possible and arcs[m] > -np.inf
-                value = arcs[m] * shrink + sibling[row + m] * shrink
-                put(w, place, value if usable else -np.inf)
-                place += m - h
-
-
-@subkernel()
-def _split(x: Floats, w: Floats, nodes: int, kind: int, i: int, j: int, root_once: bool) -> int:
+def _split(
+    x: Floats, w: Floats, nodes: int, lane: int, kind: int, i: int, j: int, root_once: bool
+) -> int:
     """Where the best way to make an item divides it; i or j itself where there is no sibling."""
     square = nodes * nodes
     row, column = i * nodes, j * nodes
-    at = right_place(nodes, i, j)
-    best, place = -np.inf, -1
-    if kind == _TO_RIGHT:
-        best = entry(w, at) + entry(x, LEFT_TURNED * square + column + i + 1)
+    at, best, place = cell_place(i, j), -np.inf, -1
+    # Of the items (i, k) and (k, j), or (k + 1, j), the places without k.
+    mine, yours = RIGHT * square + row, LEFT * square + column + 1
+    if kind == _RIGHT:
+        mine, yours = TO * square + row, RIGHT * square + column
+    elif kind == _LEFT:
+        mine, yours = LEFT * square + row, TO * square + column
+    elif kind == _TO_RIGHT:
+        mine, yours = TO * square + row, BESIDE * square + column
+        best = read_lane(w, at, lane) + read_lane(x, LEFT * square + column + i + 1, lane)
         place = i
     elif kind == _TO_LEFT:
-        at = left_place(nodes, i, j)
-        best = entry(w, at) + entry(x, RIGHT * square + row + j - 1)
+        mine, yours, at = BESIDE * square + row, TO * square + column, at + j - i
+        best = read_lane(w, at, lane) + read_lane(x, RIGHT * square + row + j - 1, lane)
         place = j
     first = i if kind in (_LEFT, _BESIDE) else i + 1
     last = j + 1 if kind == _RIGHT else j
     if kind == _TO_RIGHT and root_once:
         last = first
+    has_parts = kind in (_TO_RIGHT, _TO_LEFT)
     for k in range(first, last):
-        if kind == _RIGHT:
-            value = entry(x, TO_RIGHT * square + row + k) + entry(
-                x, RIGHT_TURNED * square + column + k
-            )
-        elif kind == _LEFT:
-            value = entry(x, LEFT * square + row + k) + entry(
-                x, TO_LEFT_TURNED * square + column + k
-            )
-        elif kind == _BESIDE:
-            value = entry(x, RIGHT * square + row + k) + entry(
-                x, LEFT_TURNED * square + column + k + 1
-            )
-        elif kind == _TO_RIGHT:
-            value = entry(x, TO_RIGHT * square + row + k) + entry(
-                x, BESIDE_TURNED * square + column + k
-            )
-            value += entry(w, at + k - i)
-        else:
-            value = entry(x, BESIDE * square + row + k) + entry(
-                x, TO_LEFT_TURNED * square + column + k
-            )
-            value += entry(w, at + k - i)
+        value = read_lane(x, mine + k, lane) + read_lane(x, yours + k, lane)
+        if has_parts:
+            value += read_lane(w, at + k - i, lane)
         if value > best:
             best, place = value, k
     return place
@@ -141,17 +117,24 @@ def _split(x: Floats, w: Floats, nodes: int, kind: int, i: int, j: int, root_onc
 
 @subkernel()
 def _follow(
-    x: Floats, w: Floats, nodes: int, single: bool, heads: Ints, siblings: Ints, stack: Ints
+    x: Floats,
+    w: Floats,
+    nodes: int,
+    lane: int,
+    single: bool,
+    heads: Ints,
+    siblings: Ints,
+    stack: Ints,
 ) -> None:
-    """Heads and nearest siblings of the best tree, from its items."""
-    stack[0], stack[1], stack[2] = _RIGHT, 0, nodes - 1
+    """Heads and nearest siblings of the best tree of a lane, from its items."""
+    stack[0], stack[1], stack[2] = _RIGHT, 0, heads.shape[0]
     top = 1
     while top > 0:
         top -= 1
         kind, i, j = stack[3 * top], stack[3 * top + 1], stack[3 * top + 2]
         if i == j:
             continue
-        k = _split(x, w, nodes, kind, i, j, single and i == 0)
+        k = _split(x, w, nodes, lane, kind, i, j, single and i == 0)
         first, second = (_RIGHT, i, i), (_RIGHT, i, i)
         if kind == _RIGHT:
             first, second = (_TO_RIGHT, i, k), (_RIGHT, k, j)
@@ -176,55 +159,87 @@ def _follow(
         top += 2
 
 
-@kernel(
-    types.void(
-        READ_FLOAT,
-        READ_INT,
-        READ_INT,
-        READ_FLOAT,
-        READ_INT,
-        types.boolean,
-        _INTS,
-        _INTS,
-        types.float64[::1],
-        _INT,
-        _INT,
-    )
-)
-def best_sibling_batch(
-    flat_scores: Floats,
-    sizes: Ints,
-    offsets: Ints,
-    flat_siblings: Floats,
-    cubes: Ints,
-    single_root: bool,
-    out_heads: Ints,
-    out_siblings: Ints,
-    space: Floats,
-    begin: int,
-    end: int,
-) -> None:
-    """The best tree of each sentence begin..end - 1, O(n^3) each.
+@subkernel()
+def _score(scores: Floats, rows: Floats, heads: Ints, siblings: Ints) -> float:
+    """The sum of a tree's scores; what rounding takes from it is added up beside it."""
+    nodes = heads.shape[0] + 1
+    total, lost = 0.0, 0.0
+    for m in range(1, nodes):
+        h = heads[m - 1]
+        for score in (scores[h * nodes + m], rows[row_place(nodes, h, siblings[m - 1]) + m]):
+            new = total + score
+            back = new - total
+            lost += (total - (new - back)) + (score - back)
+            total = new
+    return total + lost
 
-    Sentence i has sizes[i] words; its scores stand row after row from flat_scores[offsets[i]],
-    -inf on the diagonal and in column 0, its sibling factor from flat_siblings[cubes[i]]. Heads,
-    and for each word the sibling of its part, go to `out_heads` and `out_siblings`, one sentence
-    after the other; all are -1 where there is no tree. `space` has `sibling_room` numbers for
-    the longest sentence.
+
+@subkernel()
+def _shrink(arcs: Floats, factors: Floats, notes: Floats, nodes: int) -> bool:
+    """Whether sums of scores could overflow in a lane; if so, makes them smaller there."""
+    one = spread(arcs, 1.0)
+    largest = larger(load(notes, HEAVIEST), spread(arcs, 0.0) - load(notes, LIGHTEST))
+    largest = larger(load(notes, LARGEST), largest)
+    scale = choose(spread(arcs, _SAFE_SUM / nodes), largest, spread(arcs, _SHRINK), one)
+    store(notes, LARGEST, scale)
+    is_needed = False
+    for lane in range(LANES):
+        is_needed |= read_lane(notes, LARGEST, lane if arcs.ndim == 2 else 0) < 1.0
+    for cell in range(nodes * nodes if is_needed else 0):
+        store(arcs, cell, load(arcs, cell) * scale)
+        store(factors, cell, load(factors, cell) * scale)
+    return is_needed
+
+
+def finding(lanes: int) -> Callable[..., None]:
+    """The function that finds the best trees of so many sentences in lockstep, the longest first.
+
+    Its arguments: cells to work in, and those of `SIGNATURE`, the members in place of groups.
     """
-    longest, place = longest_of(sizes, begin, end)
-    stack = np.empty(12 * longest + 24, np.int64)
-    for index in range(begin, end):
-        nodes, at, cube = sizes[index] + 1, offsets[index], cubes[index]
-        charts = INSIDE_CHARTS * nodes * nodes
-        x, w = space[:charts], space[charts : charts + 2 * cells(nodes)]
-        scores = flat_scores[at : at + nodes * nodes]
-        _fill(w, scores, flat_siblings[cube : cube + nodes * nodes * nodes], nodes, single_root)
-        heads = out_heads[place : place + nodes - 1]
-        siblings = out_siblings[place : place + nodes - 1]
-        place += nodes - 1
-        if _inside(x, w, nodes, single_root, True)[0] > -np.inf:
-            _follow(x, w, nodes, single_root, heads, siblings, stack)
-        else:
-            for m in range(nodes - 1):
-                heads[m] = siblings[m] = -1
+    fill = filling(BEST, lanes)
+
+    @subkernel()
+    def find(
+        cells: Floats,
+        stack: Ints,
+        scores: Floats,
+        sizes: Ints,
+        offsets: Ints,
+        rows: Floats,
+        starts: Ints,
+        members: Ints,
+        single: bool,
+        firsts: Ints,
+        out_heads: Ints,
+        out_siblings: Ints,
+        out_scores: Floats,
+    ) -> None:
+        nodes, count = sizes[members[0]] + 1, members.shape[0]
+        square = nodes * nodes
+        x, rest = cells[: CHARTS * square], cells[CHARTS * square :]
+        arcs, factors, rest = rest[:square], rest[square : 2 * square], rest[2 * square :]
+        w, notes = rest[: parts_of(nodes)], rest[parts_of(nodes) : parts_of(nodes) + NOTES]
+        gather_arcs(arcs, notes, scores, sizes, offsets, members)
+        nothing, zero, one = spread(x, -np.inf), spread(x, 0.0), spread(x, 1.0)
+        for cell in range(square):
+            store(factors, cell, choose(nothing, load(arcs, cell), one, zero))
+        places, widths = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
+        for lane in range(count):
+            places[lane], widths[lane] = starts[members[lane]], sizes[members[lane]] + 1
+        fill(w, rows, places, widths, (arcs, arcs, factors), notes, single)
+        if _shrink(arcs, factors, notes, nodes):
+            fill(w, rows, places, widths, (arcs, arcs, factors), notes, single)
+        _inside(x, w, arcs, nodes, single)
+        for lane in range(count):
+            s = members[lane]
+            words = slice(firsts[s], firsts[s] + sizes[s])
+            heads, siblings = out_heads[words], out_siblings[words]
+            if read_lane(x, RIGHT * square + sizes[s], lane) > -np.inf:
+                _follow(x, w, nodes, lane, single, heads, siblings, stack)
+                out_scores[s] = _score(scores[offsets[s] :], rows[starts[s] :], heads, siblings)
+            else:
+                heads[:] = -1
+                siblings[:] = -1
+                out_scores[s] = np.nan
+
+    return find

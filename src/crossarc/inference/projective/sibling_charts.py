@@ -1,14 +1,21 @@
-"""Charts of the sibling model: where its items and weights lie.
+"""Charts of the sibling model: where its items and parts lie.
 
-Items are those of `sibling`: C>, C<, I>, I<, and S in place of B. Every sum over k reads an item
-(i, k) and an item (k, j), so a square of items stands row by row, a turned one column by column,
-and k runs along both. The weights of parts stand cell by cell: for i < j, first those of the part
-without a sibling and then those with k as the sibling, i < k < j,
+Items are those of `sibling`: C>, C<, I>, I<, and S in place of B. Every sum over k reads items
+(i, k) and items (k, j). So an item (i, j) stands at [i, j] of its chart and again at [j, i], and k
+runs along row i for the one and along row j for the other; I> is only read as (i, k) and I< as
+(k, j), so these two share a chart.
 
-    w(i, i, j), w(i, i+1, j), ..., w(i, j-1, j)        and        w(j, j, i), w(j, i+1, i), ...
+The weights of parts stand cell by cell, column j after column, i from j - 1 down to 0: first those
+to the right, then those to the left, each beginning with the part that has no sibling,
 
-so that k runs along them too. All cells of one head stand together: the given scores, where m runs
-along, are then turned within a piece of memory that is small. There are n^3 / 3 weights.
+    (i, i, j), (i, i+1, j), ..., (i, j-1, j)        and        (j, j, i), (j, i+1, i), ...
+
+so that k runs along them too, and a place does not depend on how long the sentence is. There are
+n^3 / 3 parts.
+
+The scores of parts, before they are weights, stand as in the dense array [h, s, m], less what no
+tree has: of each head first the row s = h, then of every s the m beyond it. They follow each other
+without a gap, so m runs along them.
 """
 
 from __future__ import annotations
@@ -21,63 +28,82 @@ from crossarc.kernels import subkernel
 
 __all__ = [
     "BESIDE",
-    "BESIDE_TURNED",
-    "INSIDE_CHARTS",
+    "CHARTS",
     "LEFT",
-    "LEFT_TURNED",
-    "NUMBERS",
     "RIGHT",
-    "RIGHT_TURNED",
-    "TO_LEFT_TURNED",
-    "TO_RIGHT",
-    "cells",
-    "left_place",
+    "TO",
+    "cell_place",
     "part_place",
-    "right_place",
-    "sibling_room",
+    "part_range",
+    "parts_of",
+    "row_place",
+    "rows_of",
 ]
 
 Floats = NDArray[np.float64]
 
-#: C>, I>, C<, S by [i, j], and C>, C<, I<, S by [j, i]: squares of (n + 1)^2 in one flat array.
-RIGHT, TO_RIGHT, LEFT, BESIDE = 0, 1, 2, 3
-RIGHT_TURNED, LEFT_TURNED, TO_LEFT_TURNED, BESIDE_TURNED = 4, 5, 6, 7
-INSIDE_CHARTS = 8
-
-#: 0, 1, ..., to tell the lanes of a vector that are beyond the end of a row.
-NUMBERS = np.arange(float(LANES))
-NUMBERS.flags.writeable = False
+#: C>; C<; S; I> at [i, j] and I< at [j, i]: squares of (n + 1)^2 cells, one after the other.
+RIGHT, LEFT, BESIDE, TO = 0, 1, 2, 3
+CHARTS = 4
 
 
 @subkernel()
-def cells(nodes: int) -> int:
-    """Weights in one direction: the sum of j - i over all i < j."""
-    return (nodes - 1) * nodes * (nodes + 1) // 6
-
-
-def sibling_room(words: int) -> int:
-    """Numbers that the kernels of the sibling model work in."""
-    nodes = words + 1
-    weights = 2 * ((nodes - 1) * nodes * (nodes + 1) // 6)
-    return 2 * INSIDE_CHARTS * nodes * nodes + weights + 4 * nodes + 4 * LANES
+def parts_of(nodes: int) -> int:
+    """How many parts there are: twice the sum of j - i over all i < j."""
+    return (nodes - 1) * nodes * (nodes + 1) // 3
 
 
 @subkernel()
-def right_place(nodes: int, i: int, j: int) -> int:
-    """Where the weights of the cell (i, j), i < j, to the right begin: all cells of i together."""
-    rest = nodes - 1 - i
-    return cells(nodes) - rest * (rest + 1) * (rest + 2) // 6 + (j - i) * (j - i - 1) // 2
+def cell_place(i: int, j: int) -> int:
+    """Where the parts of the cell (i, j) begin, i < j; those to the left are j - i behind."""
+    return parts_of(j) + (j - i) * (j - i - 1)
 
 
 @subkernel()
-def left_place(nodes: int, i: int, j: int) -> int:
-    """The same to the left: behind the others, all cells of j together."""
-    return cells(nodes) + (j - 1) * j * (j + 1) // 6 + (j - i) * (j - i - 1) // 2
-
-
-@subkernel()
-def part_place(nodes: int, h: int, s: int, m: int) -> int:
-    """Where the weight of a part stands."""
+def part_place(h: int, s: int, m: int) -> int:
+    """Where a part stands."""
     if h < m:
-        return right_place(nodes, h, m) + s - h
-    return left_place(nodes, m, h) + (0 if s == h else s - m)
+        return cell_place(h, m) + s - h
+    return cell_place(m, h) + h - m + (0 if s == h else s - m)
+
+
+@subkernel()
+def part_range(nodes: int, h: int, s: int) -> tuple[int, int]:
+    """The modifiers m of h that can follow s, from the first up to the last, excluded.
+
+    For s = h both sides at once: m = h is among them and has no part.
+    """
+    if s == h:
+        return 1, nodes
+    if s > h:
+        return s + 1, nodes
+    return 1, s
+
+
+@subkernel()
+def _pairs(count: int) -> int:
+    return count * (count - 1) // 2
+
+
+@subkernel()
+def _triples(count: int) -> int:
+    return count * (count - 1) * (count - 2) // 6
+
+
+def rows_of(words: int) -> int:
+    """How many scores of parts a sentence keeps, with room to write eight at the last."""
+    return (words + 1) ** 2 + words * (words - 1) * (2 * words - 1) // 6 + LANES
+
+
+@subkernel()
+def row_place(nodes: int, h: int, s: int) -> int:
+    """Where the score of (h, s, 0) stands, or would."""
+    head = h * nodes + _triples(nodes) - _triples(nodes - h)
+    if h > 0:
+        head += _triples(h - 1)
+    if s == h:
+        return head
+    if s < h:
+        return head + nodes + _pairs(s - 1) - 1
+    rest = head + nodes + (_pairs(h - 1) if h > 0 else 0)
+    return rest + _pairs(nodes - 1 - h) - _pairs(nodes - s) - s - 1

@@ -1,4 +1,4 @@
-"""The inside pass of the sibling model, for sums and for best trees.
+"""The inside pass of the sibling model, for sums and for best trees, in lanes.
 
 The algorithm of Nivre's notes on higher-order models, Figure 2, with its slips mended (`sibling`
 tells them), w(h, s, m) the weight of arc and sibling part together:
@@ -10,7 +10,8 @@ tells them), w(h, s, m) the weight of arc and sibling part together:
     C<(i, j) = sum over i <= k < j of  C<(i, k) I<(k, j)
 
 with C>(i, i) = C<(i, i) = 1 and Z = C>(0, n). With a single root, 0 takes no second modifier.
-5 n^3 / 6 products. For best trees read max for sum and + for times.
+5 n^3 / 6 products. For best trees read max for sum and + for times; the score of an arc is then
+added to the best of its parts.
 """
 
 from __future__ import annotations
@@ -21,134 +22,111 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry, put
-from crossarc.inference.lanes import LANES, choose, load_entries, repeat
-from crossarc.inference.projective.semirings import SUM, Semiring, joining, reducing
+from crossarc.inference.lanes import Lanes, larger, load, spread, store
+from crossarc.inference.projective.semirings import SUM, Semiring, joining
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
-    BESIDE_TURNED,
     LEFT,
-    LEFT_TURNED,
-    NUMBERS,
     RIGHT,
-    RIGHT_TURNED,
-    TO_LEFT_TURNED,
-    TO_RIGHT,
-    left_place,
-    right_place,
+    TO,
+    cell_place,
 )
 from crossarc.kernels import subkernel
 
 __all__ = ["sibling_inside"]
 
 Floats = NDArray[np.float64]
+Five = tuple[Lanes, Lanes, Lanes, Lanes, Lanes]
 
 
-def sibling_inside(
-    semiring: Semiring,
-) -> Callable[[Floats, Floats, int, bool, bool], tuple[float, float, float]]:
-    """The function that fills the charts x from the weights w.
+def sibling_inside(semiring: Semiring) -> Callable[[Floats, Floats, Floats, int, bool], None]:
+    """The function that fills the charts x of so many nodes from the weights w of parts.
 
-    It gives Z or the best score; of sums also the least item, 0 counting only if nothing is
-    forbidden, and the largest.
+    Of sums, w has the weights of arcs in it, and `arcs` is not read; of best scores it has not.
     """
     is_sum = semiring is SUM
-    zero, one = semiring.zero, semiring.one
+    nothing, one = semiring.zero, semiring.one
 
-    join_lanes: Any = joining(semiring)
-    reduce: Any = reducing(semiring)
-
-    @subkernel(inline=True)
-    def plus(a: float, b: float) -> float:
-        return a + b if is_sum else max(a, b)
+    join: Any = joining(semiring)
 
     @subkernel(inline=True)
-    def join(x: Floats, a: int, b: int, count: int, start: float) -> float:
-        """start + the sum over k of x[a + k] x[b + k]."""
-        total, numbers = repeat(zero), load_entries(NUMBERS, 0)
-        for k in range(0, count, LANES):
-            more = join_lanes(load_entries(x, a + k), load_entries(x, b + k), total)
-            total = choose(numbers, repeat(float(count - k)), more, total)
-        return plus(start, reduce(total))
-
-    @subkernel(inline=True)
-    def join_weighted(
-        x: Floats, a: int, b: int, w: Floats, c: int, count: int, start: float
-    ) -> float:
-        """start + the sum over k of x[a + k] x[b + k] w[c + k]."""
-        total, numbers = repeat(zero), load_entries(NUMBERS, 0)
-        for k in range(0, count, LANES):
-            one, other = load_entries(x, a + k), load_entries(x, b + k)
-            pair = one * other if is_sum else one + other
-            more = join_lanes(pair, load_entries(w, c + k), total)
-            total = choose(numbers, repeat(float(count - k)), more, total)
-        return plus(start, reduce(total))
-
-    @subkernel(inline=True)
-    def times(a: float, b: float) -> float:
+    def times(a: Lanes, b: Lanes) -> Lanes:
         return a * b if is_sum else a + b
 
     @subkernel(inline=True)
-    def fill_cell(x: Floats, w: Floats, nodes: int, i: int, j: int, root_once: bool) -> None:
-        """The items (i, j)."""
+    def plus(a: Lanes, b: Lanes) -> Lanes:
+        return a + b if is_sum else larger(a, b)
+
+    @subkernel(inline=True)
+    def sums(x: Floats, w: Floats, nodes: int, i: int, j: int, start: Five) -> Five:
+        """Over k from i + 1 to j - 1: S, I>, I<, C> and C< of (i, j), the last two without k = j
+        and k = i."""
         square = nodes * nodes
         row, column = i * nodes, j * nodes
-        between, first = j - i - 1, i + 1
-        at = right_place(nodes, i, j)
-        to_right = times(entry(w, at), entry(x, LEFT_TURNED * square + column + first))
-        beside, to_left, left = zero, zero, zero
-        if i > 0:
-            # S(i, j), I<(i, j), C<(i, j)
-            beside = join(
-                x, RIGHT * square + row + i, LEFT_TURNED * square + column + first, j - i, zero
-            )
-            back = left_place(nodes, i, j)
-            turned = TO_LEFT_TURNED * square + column + first
-            to_left = times(entry(w, back), entry(x, RIGHT * square + row + j - 1))
-            beside_row = BESIDE * square + row + first
-            to_left = join_weighted(x, beside_row, turned, w, back + 1, between, to_left)
-            left = join(x, LEFT * square + row + first, turned, between, to_left)
-        taken = TO_RIGHT * square + row + first
-        right = zero
-        if not root_once:
-            # I>(i, j)
-            turned = BESIDE_TURNED * square + column + first
-            to_right = join_weighted(x, taken, turned, w, at + 1, between, to_right)
-        if not root_once or j == nodes - 1:
-            # C>(i, j)
-            right = join(x, taken, RIGHT_TURNED * square + column + first, between, to_right)
-        put(x, RIGHT * square + row + j, right)
-        put(x, RIGHT_TURNED * square + column + i, right)
-        put(x, LEFT * square + row + j, left)
-        put(x, LEFT_TURNED * square + column + i, left)
-        put(x, TO_RIGHT * square + row + j, to_right)
-        put(x, TO_LEFT_TURNED * square + column + i, to_left)
-        put(x, BESIDE * square + row + j, beside)
-        put(x, BESIDE_TURNED * square + column + i, beside)
+        at = cell_place(i, j)
+        back = at + j - i
+        beside, to_right, to_left, right, left = start
+        for k in range(i + 1, j):
+            mine, yours = load(x, TO * square + row + k), load(x, TO * square + column + k)
+            far, near = load(x, BESIDE * square + column + k), load(x, BESIDE * square + row + k)
+            ahead = load(x, LEFT * square + column + k + 1)
+            beside = join(load(x, RIGHT * square + row + k), ahead, beside)
+            to_right = join(times(mine, far), load(w, at + k - i), to_right)
+            to_left = join(times(near, yours), load(w, back + k - i), to_left)
+            right = join(mine, load(x, RIGHT * square + column + k), right)
+            left = join(load(x, LEFT * square + row + k), yours, left)
+        return beside, to_right, to_left, right, left
+
+    @subkernel(inline=True)
+    def fill_cell(x: Floats, w: Floats, arcs: Floats, nodes: int, i: int, j: int) -> None:
+        """The items (i, j), i > 0."""
+        square = nodes * nodes
+        row, column = i * nodes + j, j * nodes + i
+        at, zero = cell_place(i, j), spread(x, nothing)
+        beside = load(x, LEFT * square + column + 1)
+        to_right = times(load(w, at), beside)
+        to_left = times(load(w, at + j - i), load(x, RIGHT * square + row - 1))
+        start = (beside, to_right, to_left, zero, zero)
+        beside, to_right, to_left, right, left = sums(x, w, nodes, i, j, start)
+        if not is_sum:
+            to_right = to_right + load(arcs, row)
+            to_left = to_left + load(arcs, column)
+        right, left = plus(right, to_right), plus(left, to_left)
+        store(x, RIGHT * square + row, right)
+        store(x, RIGHT * square + column, right)
+        store(x, LEFT * square + row, left)
+        store(x, LEFT * square + column, left)
+        store(x, BESIDE * square + row, beside)
+        store(x, BESIDE * square + column, beside)
+        store(x, TO * square + row, to_right)
+        store(x, TO * square + column, to_left)
+
+    @subkernel(inline=True)
+    def fill_root(x: Floats, w: Floats, arcs: Floats, nodes: int, j: int, single: bool) -> None:
+        """I> and C> of (0, j)."""
+        square = nodes * nodes
+        column, at = j * nodes, cell_place(0, j)
+        to_right = times(load(w, at), load(x, LEFT * square + column + 1))
+        right = spread(x, nothing)
+        for k in range(1, j):
+            mine = load(x, TO * square + k)
+            if not single:
+                far = load(x, BESIDE * square + column + k)
+                to_right = join(times(mine, far), load(w, at + k), to_right)
+            right = join(mine, load(x, RIGHT * square + column + k), right)
+        if not is_sum:
+            to_right = to_right + load(arcs, j)
+        store(x, TO * square + j, to_right)
+        store(x, RIGHT * square + j, plus(right, to_right))
 
     @subkernel()
-    def inside(
-        x: Floats, w: Floats, nodes: int, single: bool, forbidden: bool
-    ) -> tuple[float, float, float]:
+    def inside(x: Floats, w: Floats, arcs: Floats, nodes: int, single: bool) -> None:
         square = nodes * nodes
-        least, most = np.inf, 1.0
-        for i in range(nodes - 1, -1, -1):
-            for chart in (RIGHT, LEFT, RIGHT_TURNED, LEFT_TURNED):
-                put(x, chart * square + i * nodes + i, one)
-            for j in range(i + 1, nodes):
-                fill_cell(x, w, nodes, i, j, i == 0 and single)
-                if is_sum:
-                    row, column = i * nodes + j, j * nodes + i
-                    for chart in (RIGHT, TO_RIGHT, LEFT, BESIDE, TO_LEFT_TURNED):
-                        at = column if chart == TO_LEFT_TURNED else row
-                        item = entry(x, chart * square + at)
-                        is_unused = i == 0 and not (
-                            chart == TO_RIGHT or (chart == RIGHT and not single)
-                        )
-                        counts = item > 0.0 or not (forbidden or is_unused)
-                        least = min(least, item if counts else np.inf)
-                        most = max(most, item)
-        total = entry(x, RIGHT * square + nodes - 1)
-        return total, least, most
+        for j in range(1, nodes):
+            for chart in (RIGHT, LEFT):
+                store(x, chart * square + j * nodes + j, spread(x, one))
+            for i in range(j - 1, 0, -1):
+                fill_cell(x, w, arcs, nodes, i, j)
+            fill_root(x, w, arcs, nodes, j, single)
 
     return inside

@@ -14,31 +14,28 @@ from crossarc.inference.extended import ZERO
 from crossarc.inference.projective.numbers import Number, marginal, plus, times
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
-    BESIDE_TURNED,
-    INSIDE_CHARTS,
+    CHARTS,
     LEFT,
-    LEFT_TURNED,
     RIGHT,
-    RIGHT_TURNED,
-    TO_LEFT_TURNED,
-    TO_RIGHT,
-    cells,
-    left_place,
+    TO,
+    cell_place,
     part_place,
-    right_place,
+    part_range,
+    parts_of,
+    row_place,
 )
-from crossarc.inference.projective.sibling_weights import best_parts, part_range, wide_parts
 from crossarc.inference.projective.sibling_wide_inside import (
     add_number,
     fill_wide_cell,
     get_number,
     set_number,
 )
+from crossarc.inference.projective.sibling_wide_weights import best_parts, wide_parts
 from crossarc.inference.projective.weights import assemble
 from crossarc.inference.spanning.wanted import TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
-__all__ = ["infer_sibling_wide"]
+__all__ = ["sum_wide"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -104,29 +101,29 @@ def _give_cell(
     square = nodes * nodes
     row, column = i * nodes, j * nodes
     between, first = j - i - 1, i + 1
-    at = right_place(nodes, i, j)
+    at = cell_place(i, j)
     zero = (0.0, ZERO)
-    taken = TO_RIGHT * square + row + first
-    to_right = get_number(o, f, TO_RIGHT * square + row + j)
+    taken = TO * square + row + first
+    to_right = get_number(o, f, TO * square + row + j)
     if not root_once or j == nodes - 1:
-        right = _collected(o, f, RIGHT * square + row + j, RIGHT_TURNED * square + column + i)
+        right = _collected(o, f, RIGHT * square + row + j, RIGHT * square + column + i)
         to_right = plus(to_right, right)
-        _give(x, e, o, f, taken, RIGHT_TURNED * square + column + first, between, right)
+        _give(x, e, o, f, taken, RIGHT * square + column + first, between, right)
     lone = times(get_number(w, v, at), to_right)
-    inner = LEFT_TURNED * square + column + first
+    inner = LEFT * square + column + first
     add_number(o, f, inner, lone)
     total = times(lone, get_number(x, e, inner))
     set_number(w, v, at, total)
     if not root_once:
-        turned = BESIDE_TURNED * square + column + first
+        turned = BESIDE * square + column + first
         more = _give_weighted(x, e, o, f, taken, turned, w, v, at + 1, between, to_right)
         total = plus(total, more)
     if i == 0:
         return total, zero
-    back = left_place(nodes, i, j)
-    left = _collected(o, f, LEFT * square + row + j, LEFT_TURNED * square + column + i)
-    turned = TO_LEFT_TURNED * square + column + first
-    to_left = plus(get_number(o, f, TO_LEFT_TURNED * square + column + i), left)
+    back = cell_place(i, j) + j - i
+    left = _collected(o, f, LEFT * square + row + j, LEFT * square + column + i)
+    turned = TO * square + column + first
+    to_left = plus(get_number(o, f, TO * square + column + i), left)
     _give(x, e, o, f, LEFT * square + row + first, turned, between, left)
     lone = times(get_number(w, v, back), to_left)
     inner = RIGHT * square + row + j - 1
@@ -135,8 +132,8 @@ def _give_cell(
     set_number(w, v, back, back_total)
     beside = BESIDE * square + row + first
     more = _give_weighted(x, e, o, f, beside, turned, w, v, back + 1, between, to_left)
-    share = _collected(o, f, BESIDE * square + row + j, BESIDE_TURNED * square + column + i)
-    taken = LEFT_TURNED * square + column + first
+    share = _collected(o, f, BESIDE * square + row + j, BESIDE * square + column + i)
+    taken = LEFT * square + column + first
     _give(x, e, o, f, RIGHT * square + row + i, taken, j - i, share)
     return total, plus(back_total, more)
 
@@ -156,11 +153,13 @@ def _read_parts(
     for h in range(nodes):
         for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
             first, last = part_range(nodes, h, s)
+            row = row_place(nodes, h, s)
             possible = s == h or scores[h * nodes + s] > -np.inf
-            for m in range(first, last if possible else first):
-                if scores[h * nodes + m] > -np.inf:
-                    product = get_number(w, v, part_place(nodes, h, s, m))
-                    parts[(h * nodes + s) * nodes + m] = marginal(product, one, total, wanted)
+            for m in range(first, last):
+                product = (0.0, ZERO)
+                if m != h and possible and scores[h * nodes + m] > -np.inf:
+                    product = get_number(w, v, part_place(h, s, m))
+                parts[row + m] = marginal(product, one, total, wanted)
 
 
 @subkernel()
@@ -176,13 +175,13 @@ def _solve(
 ) -> Number:
     """Z, its mantissa 0 if there is no tree; fills the marginals."""
     square = nodes * nodes
-    size = INSIDE_CHARTS * square
+    size = CHARTS * square
     x, e, o, f = np.empty(size), np.empty(size, np.int64), np.empty(size), np.empty(size, np.int64)
     for at in range(size):
         set_number(x, e, at, (0.0, ZERO))
         set_number(o, f, at, (0.0, ZERO))
     for i in range(nodes - 1, -1, -1):
-        for chart in (RIGHT, LEFT, RIGHT_TURNED, LEFT_TURNED):
+        for chart in (RIGHT, LEFT):
             set_number(x, e, chart * square + i * nodes + i, (1.0, 0))
         for j in range(i + 1, nodes):
             fill_wide_cell(x, e, w, v, nodes, i, j, i == 0 and single)
@@ -210,39 +209,44 @@ def _solve(
         READ_INT,
         READ_FLOAT,
         READ_INT,
+        READ_INT,
         _BOOL,
         _INT,
         _F1,
         _F1,
         _F2,
+        _INT,
+        _INT,
     )
 )
-def infer_sibling_wide(
+def sum_wide(
     scores: Floats,
     masses: Floats,
     sizes: Ints,
     offsets: Ints,
-    siblings: Floats,
-    cubes: Ints,
+    rows: Floats,
+    starts: Ints,
+    order: Ints,
     single: bool,
     wanted: int,
     out: Floats,
     out_parts: Floats,
     totals: Floats,
+    begin: int,
+    end: int,
 ) -> None:
-    """All sentences of a batch, as `infer_sibling` does."""
-    for s in range(sizes.shape[0]):
-        nodes, at, cube = sizes[s] + 1, offsets[s], cubes[s]
-        whole = slice(at, at + nodes * nodes)
-        all_parts = slice(cube, cube + nodes * nodes * nodes)
-        own, factor = scores[whole], siblings[all_parts]
-        potentials = np.empty(nodes)
+    """Sentences order[begin:end]; arguments as those of `sibling_solve.SIGNATURE`."""
+    for s in order[begin:end]:
+        nodes = sizes[s] + 1
+        whole = slice(offsets[s], offsets[s] + nodes * nodes)
+        own, factor, potentials = scores[whole], rows[starts[s] :], np.empty(nodes)
         if not best_parts(own, factor, nodes, single, potentials):
             totals[:, s] = np.nan
             continue
-        w, v = np.empty(2 * cells(nodes)), np.empty(2 * cells(nodes), np.int64)
+        w, v = np.empty(parts_of(nodes)), np.empty(parts_of(nodes), np.int64)
         wide_parts(w, v, own, factor, nodes, masses[whole], single, potentials)
-        total = _solve(w, v, own, nodes, single, wanted, out[whole], out_parts[all_parts])
+        parts = out_parts[starts[s] :] if out_parts.shape[0] > 0 else out_parts
+        total = _solve(w, v, own, nodes, single, wanted, out[whole], parts)
         totals[0, s], totals[1, s] = -np.inf, 0.0
         if total[0] > 0.0:
             totals[0, s], totals[1, s] = assemble(potentials, nodes, 0.0, total[0], total[1])

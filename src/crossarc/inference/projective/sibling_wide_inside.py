@@ -9,15 +9,10 @@ from crossarc.inference.extended import ZERO
 from crossarc.inference.projective.numbers import Number, plus, times
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
-    BESIDE_TURNED,
     LEFT,
-    LEFT_TURNED,
     RIGHT,
-    RIGHT_TURNED,
-    TO_LEFT_TURNED,
-    TO_RIGHT,
-    left_place,
-    right_place,
+    TO,
+    cell_place,
 )
 from crossarc.kernels import subkernel
 
@@ -72,30 +67,30 @@ def fill_wide_cell(
     square = nodes * nodes
     row, column = i * nodes, j * nodes
     between, first = j - i - 1, i + 1
-    at = right_place(nodes, i, j)
+    at = cell_place(i, j)
     zero = (0.0, ZERO)
-    to_right = times(get_number(w, v, at), get_number(x, e, LEFT_TURNED * square + column + first))
+    to_right = times(get_number(w, v, at), get_number(x, e, LEFT * square + column + first))
     beside, to_left, left, right = zero, zero, zero, zero
     if i > 0:
         beside_row = RIGHT * square + row + i
-        beside = _join(x, e, beside_row, LEFT_TURNED * square + column + first, j - i, zero)
-        back = left_place(nodes, i, j)
-        turned = TO_LEFT_TURNED * square + column + first
+        beside = _join(x, e, beside_row, LEFT * square + column + first, j - i, zero)
+        back = cell_place(i, j) + j - i
+        turned = TO * square + column + first
         to_left = times(get_number(w, v, back), get_number(x, e, RIGHT * square + row + j - 1))
         beside_row = BESIDE * square + row + first
         to_left = _join_weighted(x, e, beside_row, turned, w, v, back + 1, between, to_left)
         left = _join(x, e, LEFT * square + row + first, turned, between, to_left)
-    taken = TO_RIGHT * square + row + first
+    taken = TO * square + row + first
     if not root_once:
-        turned = BESIDE_TURNED * square + column + first
+        turned = BESIDE * square + column + first
         to_right = _join_weighted(x, e, taken, turned, w, v, at + 1, between, to_right)
     if not root_once or j == nodes - 1:
-        right = _join(x, e, taken, RIGHT_TURNED * square + column + first, between, to_right)
+        right = _join(x, e, taken, RIGHT * square + column + first, between, to_right)
     set_number(x, e, RIGHT * square + row + j, right)
-    set_number(x, e, RIGHT_TURNED * square + column + i, right)
+    set_number(x, e, RIGHT * square + column + i, right)
     set_number(x, e, LEFT * square + row + j, left)
-    set_number(x, e, LEFT_TURNED * square + column + i, left)
-    set_number(x, e, TO_RIGHT * square + row + j, to_right)
-    set_number(x, e, TO_LEFT_TURNED * square + column + i, to_left)
+    set_number(x, e, LEFT * square + column + i, left)
+    set_number(x, e, TO * square + row + j, to_right)
+    set_number(x, e, TO * square + column + i, to_left)
     set_number(x, e, BESIDE * square + row + j, beside)
-    set_number(x, e, BESIDE_TURNED * square + column + i, beside)
+    set_number(x, e, BESIDE * square + column + i, beside)

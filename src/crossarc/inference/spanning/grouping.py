@@ -16,11 +16,12 @@ _WORTH, _WORTH_IF_LONG = 2.0, 4.0
 _LONG, _TOO_LONG = 64, 256
 
 
-def in_groups(sizes: Ints) -> tuple[Ints, Ints, Ints]:
+def in_groups(sizes: Ints, longest: int = _TOO_LONG) -> tuple[Ints, Ints, Ints]:
     """Sentences in groups for lockstep, where groups begin and end, and the other sentences.
 
     Eight sentences that follow each other in length make a group, from the longest down; one that
-    is so much longer than the next that it is better left to itself is not in any.
+    is so much longer than the next that it is better left to itself, or longer than `longest`, is
+    not in any.
     """
     order = np.argsort(-sizes, kind="stable")
     lengths = sizes[order].tolist()
@@ -29,7 +30,7 @@ def in_groups(sizes: Ints) -> tuple[Ints, Ints, Ints]:
     place = 0
     while place < len(lengths):
         group = lengths[place : place + _LANES]
-        if _is_worth_it(group):
+        if group[0] <= longest and _is_worth_it(group):
             starts.append(place - len(alone))
             place += len(group)
         else:
@@ -43,8 +44,6 @@ def in_groups(sizes: Ints) -> tuple[Ints, Ints, Ints]:
 def _is_worth_it(lengths: list[int]) -> bool:
     longest = lengths[0]
     worth = _WORTH if longest <= _LONG else _WORTH_IF_LONG
-    if longest > _TOO_LONG:
-        return False
     if lengths[-1] == longest:
         return len(lengths) >= worth
     return sum((n / longest) ** 3 for n in lengths) >= worth

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import times_ln2
-from crossarc.inference.lanes import Lanes
 from crossarc.kernels import subkernel
 
 __all__ = ["assemble", "difference", "log_marginals", "square_of", "sum_of"]
 
 Floats = NDArray[np.float64]
-Number = TypeVar("Number", float, Lanes)
 
 
 @subkernel()
@@ -27,7 +24,7 @@ def square_of(flat: Floats, at: int, width: int) -> Floats:
 
 
 @subkernel()
-def difference(x: Number, y: Number) -> tuple[Number, Number]:
+def difference(x: float, y: float) -> tuple[float, float]:
     """x - y exactly, as a number and its rounding error (Knuth's two-sum)."""
     d = x - y
     back = d + y

@@ -6,11 +6,12 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from crossarc.inference.exponentials import exact_sum
 from crossarc.inference.lanes import choose, load, read_lane, spread, store
 from crossarc.inference.spanning.plain.exchange import scatter
 from crossarc.inference.spanning.plain.layout import Layout, lay_out
 from crossarc.inference.spanning.plain.solve import solve_plain
-from crossarc.inference.spanning.results import assemble, difference, log_marginals, square_of
+from crossarc.inference.spanning.results import assemble, log_marginals, square_of
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
@@ -71,7 +72,7 @@ def _sum_tops(cells: Floats, at: Layout) -> None:
     high, low = zero, zero
     for m in range(at.width):
         top = choose(zero, load(cells, at.ghosts + m), zero, load(cells, at.tops + m))
-        high, error = difference(high, zero - top)
+        high, error = exact_sum(high, top)
         low = low + error
     store(cells, at.tops_sum, high)
     store(cells, at.tops_sum + 1, low)

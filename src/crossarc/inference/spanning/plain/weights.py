@@ -5,27 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import (
-    EXP_COEFFICIENTS,
-    INVERSE_LN2,
-    LARGEST_SCORE,
-    LN2_HIGH,
-    LN2_LOW,
-)
-from crossarc.inference.lanes import (
-    Lanes,
-    choose,
-    fused,
-    larger,
-    load,
-    round_down,
-    smaller,
-    spread,
-    store,
-    times_power_of_two,
-)
+from crossarc.inference.exponentials import exact_difference, exponential
+from crossarc.inference.extended import LARGEST_SCORE
+from crossarc.inference.lanes import Lanes, choose, larger, load, smaller, spread, store
 from crossarc.inference.spanning.plain.layout import Layout
-from crossarc.inference.spanning.results import difference
 from crossarc.kernels import subkernel
 
 __all__ = ["exponentiate", "find_tops"]
@@ -67,17 +50,6 @@ def find_tops(cells: Floats, at: Layout, single: bool) -> None:
 
 
 @subkernel()
-def _exponential(cells: Floats, x: Lanes, tail: Lanes) -> Lanes:
-    """exp(x + tail) for x from -700 to 700, as `extended.exp_parts`."""
-    k = round_down(fused(x, spread(cells, INVERSE_LN2), spread(cells, 0.5)))
-    r = ((x - k * spread(cells, LN2_HIGH)) - k * spread(cells, LN2_LOW)) + tail
-    p = spread(cells, EXP_COEFFICIENTS[0])
-    for place in range(1, len(EXP_COEFFICIENTS)):
-        p = fused(p, r, spread(cells, EXP_COEFFICIENTS[place]))
-    return times_power_of_two(p, k)
-
-
-@subkernel()
 def exponentiate(cells: Floats, at: Layout, single: bool) -> tuple[Lanes, Lanes]:
     """Scores become weights relative to their column's top, 0 where an arc is forbidden.
 
@@ -92,11 +64,11 @@ def exponentiate(cells: Floats, at: Layout, single: bool) -> tuple[Lanes, Lanes]
         for h in range(row):
             score = load(cells, first + h)
             # What comes of -inf is not used.
-            x, tail = difference(score, top)
+            x, tail = exact_difference(score, top)
             if h == at.width and single:
-                x, more = difference(x, load(cells, at.shift))
+                x, more = exact_difference(x, load(cells, at.shift))
                 tail = tail + more
-            weight = choose(nothing, score, _exponential(cells, x, tail), zero)
+            weight = choose(nothing, score, exponential(cells, x, tail), zero)
             lowest = smaller(lowest, choose(nothing, score, x, zero))
             count = count + choose(nothing, score, one, zero)
             store(cells, first + h, weight)

@@ -1,0 +1,61 @@
+"""Best trees of sentences with sibling factors, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.projective.sibling_best import SIGNATURE, best_room, finding
+from crossarc.kernels import kernel
+
+__all__ = ["best_alone"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_find = finding(1)
+
+
+@kernel(SIGNATURE)
+def best_alone(
+    scores: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    rows: Floats,
+    starts: Ints,
+    order: Ints,
+    groups: Ints,
+    single: bool,
+    firsts: Ints,
+    out_heads: Ints,
+    out_siblings: Ints,
+    out_scores: Floats,
+    begin: int,
+    end: int,
+    space: Floats,
+) -> int:
+    """Groups begin..end-1; returns how many floats of space are enough to work in."""
+    longest = 0
+    for g in range(begin, end):
+        longest = max(longest, sizes[order[groups[g]]])
+    needed = best_room(longest + 1, 1)
+    if space.shape[0] < needed:
+        space = np.empty(needed)
+    cells, stack = space, np.empty(12 * longest + 24, np.int64)
+    for g in range(begin, end):
+        _find(
+            cells,
+            stack,
+            scores,
+            sizes,
+            offsets,
+            rows,
+            starts,
+            order[groups[g] : groups[g + 1]],
+            single,
+            firsts,
+            out_heads,
+            out_siblings,
+            out_scores,
+        )
+    return needed

@@ -1,0 +1,233 @@
+"""Scores of parts, in rows, become what the charts of the sibling model read, in cells.
+
+For sums that is a weight, exp(scores[h, m] + sibling[h, s, m] - potentials), for best trees the
+score of the part. Of sentences in lockstep, eight times eight numbers change rows and columns in
+registers. Of a sentence alone, eight modifiers are taken at a time and put where they belong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.entries import entry, put
+from crossarc.inference.exponentials import exact_sum, exponential
+from crossarc.inference.lanes import (
+    LANES,
+    Eight,
+    Lanes,
+    choose,
+    larger,
+    load,
+    load_entries,
+    repeat,
+    smaller,
+    store,
+    store_entries,
+    transpose,
+)
+from crossarc.inference.projective.semirings import SUM, Semiring
+from crossarc.inference.projective.sibling_charts import part_place, part_range, row_place
+from crossarc.inference.projective.sibling_weights import HEAVIEST, LIGHTEST
+from crossarc.kernels import subkernel
+
+__all__ = ["filling"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bounds = tuple[Lanes, Lanes]
+Arcs = tuple[Floats, Floats, Floats]
+
+# Logarithms are cut off here, beyond where float64 is given up.
+_LOWEST, _HIGHEST = -700.0, 700.0
+_EIGHT = np.zeros((1, LANES))
+_NUMBERS = np.arange(float(LANES))
+
+
+@subkernel(inline=True)
+def _next(h: int, s: int, m: int, place: int) -> int:
+    """`part_place` of (h, s, m + 1) from that of (h, s, m), on the same side of h."""
+    if h < m:
+        return place + m * (m + 1) + 2 * (m - h)
+    return place - 2 * (h - m) + (1 if s == h else 0)
+
+
+@subkernel(inline=True)
+def _row(rows: Floats, place: int, m: int) -> Lanes:
+    """Eight neighbours; 0 where a sentence has no such row."""
+    return load_entries(rows, place + m) if place >= 0 else repeat(0.0)
+
+
+@subkernel(inline=True)
+def _eight_rows(rows: Floats, at: Ints, m: int) -> Eight:
+    return (
+        _row(rows, at[0], m),
+        _row(rows, at[1], m),
+        _row(rows, at[2], m),
+        _row(rows, at[3], m),
+        _row(rows, at[4], m),
+        _row(rows, at[5], m),
+        _row(rows, at[6], m),
+        _row(rows, at[7], m),
+    )
+
+
+@subkernel(inline=True)
+def _find_rows(starts: Ints, widths: Ints, h: int, s: int, at: Ints, lanes: int) -> None:
+    """Where each sentence has (h, s, 0), or would; -1 where it has no such words."""
+    common = row_place(widths[0], h, s)
+    for lane in range(lanes):
+        place = common if widths[lane] == widths[0] else row_place(widths[lane], h, s)
+        at[lane] = starts[lane] + place if max(h, s) < widths[lane] else -1
+
+
+@subkernel(inline=True)
+def _widened(bounds: Bounds, weight: Lanes, least: Lanes) -> Bounds:
+    """The least of the weights above `least`, and the largest."""
+    lightest = smaller(choose(least, weight, weight, bounds[0]), bounds[0])
+    return lightest, larger(weight, bounds[1])
+
+
+def _weighing(is_sum: bool) -> Any:
+    """From score to weight; or the score times the mass."""
+
+    @subkernel(inline=True)
+    def weigh(part: Lanes, base: Lanes, rest: Lanes, mass: Lanes) -> Lanes:
+        if not is_sum:
+            return mass * part
+        x, tail = exact_sum(base, part)
+        clipped = larger(smaller(x, repeat(_HIGHEST)), repeat(_LOWEST))
+        return mass * exponential(_EIGHT, clipped, tail + rest)
+
+    return weigh
+
+
+def _together(weigh: Any) -> Any:
+    @subkernel(inline=True)
+    def fill_row(
+        w: Floats,
+        rows: Floats,
+        at: Ints,
+        arcs: Arcs,
+        nodes: int,
+        h: int,
+        s: int,
+        first: int,
+        last: int,
+        bounds: Bounds,
+        least: Lanes,
+        buffer: Floats,
+    ) -> Bounds:
+        """The parts of h, s and m from first to last - 1, all on one side of h."""
+        place = part_place(h, s, first) if first < last else 0
+        bases, rests, masses = arcs
+        for m in range(first, last, LANES):
+            eight = transpose(_eight_rows(rows, at, m))
+            for x in range(LANES):
+                if m + x < last:
+                    arc = h * nodes + m + x
+                    weight = weigh(eight[x], load(bases, arc), load(rests, arc), load(masses, arc))
+                    bounds = _widened(bounds, weight, least)
+                    store(w, place, weight)
+                    place = _next(h, s, m + x, place)
+        return bounds
+
+    return fill_row
+
+
+def _alone(weigh: Any) -> Any:
+    @subkernel(inline=True)
+    def fill_row(
+        w: Floats,
+        rows: Floats,
+        at: Ints,
+        arcs: Arcs,
+        nodes: int,
+        h: int,
+        s: int,
+        first: int,
+        last: int,
+        bounds: Bounds,
+        least: Lanes,
+        buffer: Floats,
+    ) -> Bounds:
+        """The same for one sentence."""
+        place = part_place(h, s, first) if first < last else 0
+        numbers, zero = load_entries(_NUMBERS, 0), repeat(0.0)
+        for m in range(first, last, LANES):
+            base, rest, mass = (
+                load_entries(arcs[0], h * nodes + m),
+                load_entries(arcs[1], h * nodes + m),
+                load_entries(arcs[2], h * nodes + m),
+            )
+            mass = choose(numbers, repeat(float(last - m)), mass, zero)
+            weight = weigh(load_entries(rows, at[0] + m), base, rest, mass)
+            bounds = _widened(bounds, weight, least)
+            store_entries(buffer, 0, weight)
+            for x in range(min(LANES, last - m)):
+                put(w, place, entry(buffer, x))
+                place = _next(h, s, m + x, place)
+        return bounds
+
+    return fill_row
+
+
+@subkernel()
+def _note_together(notes: Floats, note: int, value: Lanes, sign: float) -> None:
+    store(notes, note, value)
+
+
+@subkernel()
+def _note_alone(notes: Floats, note: int, value: Lanes, sign: float) -> None:
+    """The largest of sign times the numbers, times sign."""
+    buffer = np.empty(LANES)
+    store_entries(buffer, 0, value)
+    most = sign * buffer[0]
+    for lane in range(1, LANES):
+        most = max(most, sign * buffer[lane])
+    notes[note] = sign * most
+
+
+def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
+    """The function that fills the cells w, for so many sentences at a time.
+
+    Its arguments: w; the rows of all sentences; where those of the members begin, and their nodes,
+    LANES of each, 0 where there is no member; three arrays in lanes, [h, m]: of sums what
+    `prepare_arcs` made, and masses, 0 where an arc is forbidden, for best trees what scores are to
+    be multiplied by; and `notes`, where the least and the largest go.
+    """
+    is_sum = semiring is SUM
+    weigh = _weighing(is_sum)
+    fill_row: Any = _alone(weigh) if lanes == 1 else _together(weigh)
+    note: Any = _note_alone if lanes == 1 else _note_together
+
+    @subkernel()
+    def fill(
+        w: Floats,
+        rows: Floats,
+        starts: Ints,
+        widths: Ints,
+        arcs: Arcs,
+        notes: Floats,
+        single: bool,
+    ) -> None:
+        nodes, at, buffer = widths[0], np.empty(LANES, np.int64), np.empty(LANES)
+        bounds = repeat(np.inf), repeat(-np.inf)
+        # Weights of forbidden arcs are 0, and do not count; scores do.
+        least = repeat(0.0 if is_sum else -np.inf)
+        for h in range(nodes):
+            for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
+                _find_rows(starts, widths, h, s, at, lanes)
+                for right in range(2):
+                    first, last = part_range(nodes, h, s)
+                    first, last = (max(first, h + 1), last) if right else (first, min(last, h))
+                    bounds = fill_row(
+                        w, rows, at, arcs, nodes, h, s, first, last, bounds, least, buffer
+                    )
+        note(notes, LIGHTEST, bounds[0], -1.0)
+        note(notes, HEAVIEST, bounds[1], 1.0)
+
+    return fill

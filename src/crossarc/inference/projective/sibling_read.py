@@ -1,0 +1,82 @@
+"""Marginals of the sibling model, from the products of one lane to the arrays of its sentence."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.extended import power_of_two
+from crossarc.inference.lanes import read_lane
+from crossarc.inference.projective.sibling_charts import part_place, part_range, row_place
+from crossarc.inference.spanning.wanted import MARGINALS
+from crossarc.kernels import subkernel
+
+__all__ = ["read_arcs", "read_parts"]
+
+Floats = NDArray[np.float64]
+
+_LN2 = 0.6931471805599453
+
+
+@subkernel()
+def _read(product: float, headroom: int, wanted: int) -> float:
+    """A marginal or its logarithm, from mu 2^headroom."""
+    share = product * power_of_two(-headroom)
+    if wanted == MARGINALS:
+        return min(1.0, share)
+    if product == 0.0:
+        return -np.inf
+    return min(0.0, math.log(share)) if share > 2.0**-1000 else math.log(product) - headroom * _LN2
+
+
+@subkernel()
+def read_arcs(
+    mu: Floats,
+    lane: int,
+    scores: Floats,
+    n: int,
+    nodes: int,
+    headroom: int,
+    wanted: int,
+    out: Floats,
+) -> float:
+    """Marginals of the arcs of a lane; the smallest product of an arc that is allowed."""
+    least = np.inf
+    for h in range(n + 1):
+        for m in range(1, n + 1):
+            if h != m:
+                product = read_lane(mu, h * nodes + m, lane)
+                at = h * (n + 1) + m
+                least = min(least, product if scores[at] > -np.inf else np.inf)
+                out[at] = _read(product, headroom, wanted)
+    return least
+
+
+@subkernel()
+def read_parts(
+    w: Floats,
+    lane: int,
+    scores: Floats,
+    n: int,
+    single: bool,
+    headroom: int,
+    wanted: int,
+    out: Floats,
+) -> float:
+    """The same for its parts, from cells to rows."""
+    least = np.inf
+    for h in range(n + 1):
+        arcs = scores[h * (n + 1) : (h + 1) * (n + 1)]
+        for s in range(1 if h > 0 else 0, 1 if h == 0 and single else n + 1):
+            first, last = part_range(n + 1, h, s)
+            row = row_place(n + 1, h, s)
+            follows = s == h or arcs[s] > -np.inf
+            for m in range(first, last):
+                product = 0.0
+                if m != h and follows and arcs[m] > -np.inf:
+                    product = read_lane(w, part_place(h, s, m), lane)
+                    least = min(least, product)
+                out[row + m] = _read(product, headroom, wanted)
+    return least
