@@ -21,6 +21,13 @@ from support.law_base import (
 from support.score_strategies import TIES
 
 
+def assert_certificate(tree: Tree, best: float) -> None:
+    """The bound is the best score, and a tree is optimal that reaches it but for 1e-9."""
+    assert tree.score is not None
+    assert tree.bound == best
+    assert tree.is_optimal == (best - tree.score <= 1e-9 * max(1.0, abs(tree.score)))
+
+
 class TreeLaws(LawBase):
     @law(examples=150)
     def test_argmax_is_a_best_tree(self, data: st.DataObject) -> None:
@@ -30,6 +37,7 @@ class TreeLaws(LawBase):
         # Equal up to the rounding of sums that decided between near ties.
         assert_close(truth.score(entry_of(truth, best)), truth.score(truth.trees[0]), tolerance)
         assert_close(best.score, truth.score(truth.trees[0]), tolerance)
+        assert (best.bound, best.is_optimal) == (best.score, True)
         if case.labelled:
             assert best.labels.dtype.kind == "i"
 
@@ -57,6 +65,7 @@ class TreeLaws(LawBase):
         np.testing.assert_allclose(scores, expected, rtol=0.0, atol=tolerance)
         for tree in found:
             assert_close(tree.score, truth.score(entry_of(truth, tree)), tolerance)
+            assert_certificate(tree, found[0].score)
 
     @law(examples=50)
     def test_kbest_begins_with_argmax_and_stops_at_k(self, data: st.DataObject) -> None:
@@ -98,6 +107,7 @@ class TreeLaws(LawBase):
         # Marginals are summed: n numbers up to 1, each good to 1e-12.
         assert_close(truth.risk_value(found, 0.0), truth.best_risk_value(), 1e-11)
         assert_close(tree.score, truth.score(found), 1e-13 * score_scale(case.scores))
+        assert_certificate(tree, distribution.argmax().score)
         assert_close(
             truth.attachment(found.heads, found.labels), truth.best_risk_value() / case.n, 1e-11
         )

@@ -21,7 +21,7 @@ from crossarc.inference.dependence import Dependence
 from crossarc.inference.moments import Moments
 from crossarc.trees import Tree
 
-__all__ = ["Root", "TreeDistribution", "proven_tree"]
+__all__ = ["Root", "TreeDistribution", "certified"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,10 +29,13 @@ Root = Literal["single", "multi"]
 T = TypeVar("T")
 
 
-def proven_tree(tree: Tree, score: float | None) -> Tree:
-    """The tree, with the score that makes it the best of those left."""
-    tree.score = tree.bound = score
-    tree.is_optimal = True
+_TIE = 1e-9
+
+
+def certified(tree: Tree, score: float, best: float | None = None) -> Tree:
+    """The tree with its score and that of the best tree, by default its own."""
+    tree.score, tree.bound = score, score if best is None else best
+    tree.is_optimal = tree.bound - score <= _TIE * max(1.0, abs(score))
     return tree
 
 
@@ -214,7 +217,9 @@ class TreeDistribution(Dependence, Moments):
             mixed = (1.0 - score_weight) * self._feasible_marginals(index, False)
             mixed[allowed] += score_weight * scores[allowed]
             mixed[~allowed] = -np.inf
-            return self._feasible(index, self._best_under(index, mixed, score_weight))
+            tree = self._feasible(index, self._best_under(index, mixed, score_weight))
+            best = self._feasible(index, self._best(index))
+            return certified(tree, cast(float, tree.score), best.score)
 
         return self._each(safest)
 
@@ -253,7 +258,9 @@ class TreeDistribution(Dependence, Moments):
 
         def trees(index: int) -> Iterator[Tree]:
             some = ranked(index)
-            return chain([self._feasible(index, next(some, None))], some)
+            first = self._feasible(index, next(some, None))
+            best = cast(float, first.score)
+            return chain([first], (certified(one, cast(float, one.score), best) for one in some))
 
         if not self._batch.is_batch:
             return trees(0)

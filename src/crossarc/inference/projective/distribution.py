@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.batch import Scores
-from crossarc.inference.distribution import Root, TreeDistribution, proven_tree
+from crossarc.inference.distribution import Root, TreeDistribution, certified
 from crossarc.inference.factors import Given
 from crossarc.inference.forest import Forest
 from crossarc.inference.projective.charts import first_order_forest, read_tree, sibling_forest
@@ -221,7 +221,7 @@ class ProjectiveTrees(TreeDistribution):
     def _best(self, index: int) -> Tree | None:
         heads, siblings, score = self._kernels.best(index)
         if math.isfinite(score) and not self._batch.labelled:
-            return proven_tree(Tree._trusted(heads, None), score)
+            return certified(Tree._trusted(heads, None), score)
         return self._finished(index, heads, siblings, self._batch.scores(index))
 
     def _max_marginals(self, index: int) -> Floats | None:
@@ -238,7 +238,7 @@ class ProjectiveTrees(TreeDistribution):
     def _proven(self, index: int, forest: Forest, parts: Shorts) -> Tree:
         """The tree of a derivation that is the best of those left."""
         tree = read_tree(forest, parts, self._batch.scores(index).shape)
-        return proven_tree(tree, tree.score)
+        return certified(tree, cast(float, tree.score))
 
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
         from crossarc.inference.spanning.argmax import best_labels
@@ -267,7 +267,7 @@ class ProjectiveTrees(TreeDistribution):
         arcs = self._arcs_of(index, tree, self._batch.scores(index)).tolist()
         if self._sibling is not None:
             arcs += self._sibling.of_tree(index, heads, siblings)
-        return proven_tree(tree, exact_sum(arcs))
+        return certified(tree, exact_sum(arcs))
 
     def _drawn(
         self, index: int, k: int, source: np.random.SeedSequence, replace: bool

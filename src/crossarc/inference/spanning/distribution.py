@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.distribution import TreeDistribution, proven_tree
+from crossarc.inference.distribution import TreeDistribution, certified
 from crossarc.inference.packing import spread_labels
 from crossarc.inference.spanning.sums import sum_over_trees
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
@@ -106,7 +106,7 @@ class SpanningTrees(TreeDistribution):
             return super().argmax()
         rows = self._batch.rows(heads)
         pairs = zip(rows, scores, strict=True)
-        return [proven_tree(Tree._trusted(own), score) for own, score in pairs]
+        return [certified(Tree._trusted(own), score) for own, score in pairs]
 
     def _marginals(self, index: int, logs: bool) -> Floats:
         batch = self._batch
@@ -160,7 +160,7 @@ class SpanningTrees(TreeDistribution):
         heads, scores = self._best_trees
         own = self._batch.rows(heads)[index]
         if math.isfinite(scores[index]) and not self._batch.labelled:
-            return proven_tree(Tree._trusted(own), scores[index])
+            return certified(Tree._trusted(own), scores[index])
         return self._finished(index, own, self._batch.scores(index))
 
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
@@ -181,7 +181,7 @@ class SpanningTrees(TreeDistribution):
             labels = best_labels(scores)[1][heads, np.arange(1, len(heads) + 1)]
             labels.flags.writeable = False
         score = tree_score(self._batch.scores(index), heads, labels)
-        return proven_tree(Tree._trusted(heads, labels), score)
+        return certified(Tree._trusted(heads, labels), score)
 
     def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
         from crossarc.inference.spanning.kbest import kbest, within
@@ -193,7 +193,7 @@ class SpanningTrees(TreeDistribution):
             else within(scores, self._is_single, margin)
         )
         for heads, labels, score in trees:
-            yield proven_tree(Tree._trusted(heads, labels), score)
+            yield certified(Tree._trusted(heads, labels), score)
 
     def _drawn(
         self, index: int, k: int, source: np.random.SeedSequence, replace: bool
