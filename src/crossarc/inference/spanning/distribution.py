@@ -198,10 +198,8 @@ class SpanningTrees(TreeDistribution):
     ) -> list[Tree]:
         from crossarc.inference.spanning.sampling import Sampler
 
-        batch = self._batch
-        labelled = batch.labelled[index] if batch.labelled else None
-        masses = batch.mass(index) if batch.labelled else np.empty((0, 0))
-        sampler = Sampler(batch.square(index), masses, labelled, self._is_single, source)
+        labelled = self._batch.labelled[index] if self._batch.labelled else None
+        sampler = Sampler(*self._summed_arcs(index), labelled, self._is_single, source)
         return sampler.draw(k) if replace else sampler.draw_distinct(k)
 
     def _max_marginals(self, index: int) -> Floats | None:
@@ -235,7 +233,7 @@ class SpanningTrees(TreeDistribution):
 
         found, errors = np.empty(len(left)), np.empty(len(left))
         left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
-        joint_arcs(*self._lift_tables(index), left, right, found, errors)
+        joint_arcs(*self._kept_lifts(index), left, right, found, errors)
         lost = errors > _LARGEST_ERROR
         if lost.any():
             found[lost] = super()._joint_heads(index, left[lost], right[lost])
@@ -252,22 +250,27 @@ class SpanningTrees(TreeDistribution):
             table[m - 1, m:] = table[m:, m - 1] = rest
         return table
 
-    def _lift_tables(self, index: int) -> tuple[Floats, Ints, Floats, Ints]:
-        from crossarc.inference.spanning.pairs import lift_tables
-
+    def _kept_lifts(self, index: int) -> tuple[Floats, Ints, Floats, Ints]:
         if index not in self._lifts:
-            batch = self._batch
-            self._feasible_total(index)
-            masses = batch.mass(index) if batch.labelled else np.empty((0, 0))
-            n = int(batch.sizes[index])
-            weights, lifts = np.empty((n, n + 1)), np.empty((n, n + 1))
-            powers, lift_powers = (np.empty((n, n + 1), np.int64) for _ in range(2))
-            lift_tables(
-                batch.square(index), masses, self._is_single, weights, powers, lifts, lift_powers
-            )
-            self._lifts[index] = weights, powers, lifts, lift_powers
+            self._lifts[index] = self._lift_tables(index)
         return self._lifts[index]
 
     @cached_property
     def _lifts(self) -> dict[int, tuple[Floats, Ints, Floats, Ints]]:
         return {}
+
+    def _lift_tables(self, index: int) -> tuple[Floats, Ints, Floats, Ints]:
+        from crossarc.inference.spanning.pairs import lift_tables
+
+        self._feasible_total(index)
+        arcs = self._summed_arcs(index)
+        n = len(arcs[0]) - 1
+        weights, lifts = np.empty((n, n + 1)), np.empty((n, n + 1))
+        powers, lift_powers = (np.empty((n, n + 1), np.int64) for _ in range(2))
+        lift_tables(*arcs, self._is_single, weights, powers, lifts, lift_powers)
+        return weights, powers, lifts, lift_powers
+
+    def _summed_arcs(self, index: int) -> tuple[Floats, Floats]:
+        """Scores of arcs and the masses of their labels, empty without, as kernels take them."""
+        batch = self._batch
+        return batch.square(index), batch.mass(index) if batch.labelled else np.empty((0, 0))

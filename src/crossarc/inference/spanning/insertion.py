@@ -31,9 +31,10 @@ its head lies in R: it is h0 in a share p(h0) / q of each. So the sum is p(h0).
 *Cost.* O(n^3) once. An arc that is made when k is inserted belongs to the graph of the nodes up to
 k, and its weight there is the sum of its own and of a term for each node behind k. So it is decided
 in one draw by which node it goes next, in O(n), and only then looked at again. Nodes are taken in a
-shuffled order. When half of them are left, say, each of these is as likely as any other to be the
-next one eliminated, and so to be the head of m: an arc is made anew H_n times in the mean, whatever
-the scores, and a tree takes O(n^2 log n) at most, with a constant far below 1.
+shuffled order. Seen backwards, from the finished tree, the arc into m changes only when its head is
+eliminated; of j nodes that are left each is as likely as any other to be the next, so that has a
+chance of 1 / j. Hence an arc is made anew H_n times at most in the mean over orders, whatever the
+scores, and a tree takes O(n^2 log n) at most, with a constant far below 1.
 
 *Accuracy.* All numbers are wide (`crossarc.inference.extended`): chances are right to a few
 rounding units at any scale of the scores, and are compared with multiples of 2^-53.

@@ -24,7 +24,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import narrowed, power_of_two
+from crossarc.inference.extended import ZERO, narrowed, normalised, power_of_two
 from crossarc.inference.spanning.lifts import wide_lifts
 from crossarc.kernels import kernel, subkernel
 
@@ -121,6 +121,39 @@ def joint_arcs(
         )
 
 
+@subkernel()
+def _crossed(
+    weights: Floats,
+    powers: Ints,
+    lifts: Floats,
+    lift_powers: Ints,
+    m: int,
+    j: int,
+    heads: Ints,
+    shift: int,
+    out: Floats,
+) -> tuple[float, int]:
+    """y of the arcs h -> m beside word j, times 2^-shift; the largest of its terms, its power."""
+    largest, power = 0.0, ZERO
+    for i in range(heads.shape[0]):
+        h = heads[i]
+        y, size, exponent = _difference(lifts, lift_powers, j, h, m)
+        exponent += powers[m, h]
+        out[i] = narrowed(weights[m, h] * y, exponent - shift)
+        size, exponent = normalised(weights[m, h] * size, exponent)
+        if exponent > power or (exponent == power and size > largest):
+            largest, power = size, exponent
+    return largest, power
+
+
+@subkernel()
+def _divergence(rho: float) -> float:
+    """p log(p / q) - p + q over q, for p = (1 - rho) q, or 0 where that is negative."""
+    if abs(rho) < 1e-3:
+        return rho * rho * (0.5 + rho * (1.0 / 6.0 + rho * (1.0 / 12.0 + rho * 0.05)))
+    return (1.0 - rho) * math.log1p(-rho) + rho if rho < 1.0 else 1.0
+
+
 @kernel(types.void(_READ2, _READ2_INT, _READ2, _READ2_INT, _READ2, types.float64, _F2, _F1))
 def pair_information(
     weights: Floats,
@@ -134,31 +167,39 @@ def pair_information(
 ) -> None:
     """The mutual information of the heads of any two words, off the diagonal.
 
-    O(n^2) times the pairs of heads that two words have.
+    O(n^2) times the pairs of heads that two words have; x belongs to one head, y to the other.
 
     Args:
         marginals: [h, m]; up to `negligible` they count as nothing.
         errors: becomes what may be wrong in any pair of each word.
     """
     n = weights.shape[0]
-    heads, counts = np.empty((n, n + 1), np.int64), np.zeros(n, np.int64)
+    heads, chances = np.empty((n, n + 1), np.int64), np.empty((n, n + 1))
+    counts = np.zeros(n, np.int64)
     for m in range(n):
         errors[m] = 0.0
         for h in range(n + 1):
-            if marginals[0 if h == n else h + 1, m + 1] > negligible:
-                heads[m, counts[m]] = h
+            chance = marginals[0 if h == n else h + 1, m + 1]
+            if chance > negligible:
+                heads[m, counts[m]], chances[m, counts[m]] = h, chance
                 counts[m] += 1
+    x, y = np.empty(n + 1), np.empty(n + 1)
     for m in range(n):
+        ours = heads[m, : counts[m]]
         for j in range(m + 1, n):
-            total, worst = 0.0, 0.0
-            for h in heads[m, : counts[m]]:
-                p = marginals[0 if h == n else h + 1, m + 1]
-                for k in heads[j, : counts[j]]:
-                    q = p * marginals[0 if k == n else k + 1, j + 1]
-                    both, error = _joint(weights, powers, lifts, lift_powers, h, m, k, j)
-                    worst = max(worst, error)
-                    # p log(p / q) - p + q is never negative.
-                    gain = both * math.log(both / q) if both > 0.0 else 0.0
-                    total += max(0.0, gain - both + q)
+            theirs = heads[j, : counts[j]]
+            # Of x and y one may be huge and the other tiny: x is scaled to about 1.
+            _, shift = _crossed(weights, powers, lifts, lift_powers, j, m, theirs, 0, x)
+            size, power = _crossed(weights, powers, lifts, lift_powers, j, m, theirs, shift, x)
+            other, other_power = _crossed(
+                weights, powers, lifts, lift_powers, m, j, ours, -shift, y
+            )
+            lost = 1.0 + narrowed(size * other, power + other_power)
+            errors[m] = max(errors[m], _UNIT * (_FEW + n) * lost)
+            total = 0.0
+            for i in range(ours.shape[0]):
+                ratio, part = y[i] / chances[m, i], 0.0
+                for k in range(theirs.shape[0]):
+                    part += chances[j, k] * _divergence(ratio * (x[k] / chances[j, k]))
+                total += chances[m, i] * part
             out[m, j] = out[j, m] = total
-            errors[m] = max(errors[m], worst)

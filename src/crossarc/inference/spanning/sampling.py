@@ -46,9 +46,8 @@ class Sampler:
     ) -> None:
         self._arcs = scores, masses, single
         self._labelled = labelled
-        walks, gumbels = source.spawn(2)
-        self._state: State = walks.generate_state(1, np.uint64).astype(np.uint64)
-        self._chance = np.random.Generator(np.random.PCG64(gumbels))
+        draws, self._gumbels = source.spawn(2)
+        self._state: State = draws.generate_state(1, np.uint64).astype(np.uint64)
 
     def draw(self, k: int) -> list[Tree]:
         """k independent trees."""
@@ -111,7 +110,8 @@ class Sampler:
         from crossarc.inference.spanning.distinct import heads_distinct
 
         scores, masses, single = self._arcs
-        found = heads_distinct(scores, masses, self._labelled, single, self._chance)
+        chance = np.random.Generator(np.random.PCG64(self._gumbels))
+        found = heads_distinct(scores, masses, self._labelled, single, chance)
         return (row.astype(np.int64) for row in found)
 
     def _trees(self, heads: Ints, labels: Ints) -> list[Tree]:
