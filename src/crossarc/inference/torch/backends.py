@@ -7,7 +7,7 @@ gradients; those are in `gradients`. There is one, for tensors on the CPU: the c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -105,8 +105,7 @@ class Kernels:
 
     def sample(self, k: int, seed: int | None) -> list[list[Tree]]:
         """k trees of each sentence."""
-        drawer: Any = self.trees
-        return list(drawer.sample(k, seed=seed))
+        return list(self.trees.sample(k, seed=seed))
 
     def _padded(self, tables: Sequence[Floats]) -> Tensor:
         out = np.zeros(self._shape)
