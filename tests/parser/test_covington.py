@@ -119,6 +119,18 @@ def test_partial_trees_and_held_out_sentences(bank: list[Sentence]) -> None:
     assert evaluate(bank[:30], parser.parse(bank[:30])).las == pytest.approx(max(passes))
 
 
+def test_one_very_long_sentence(covington: Parser, bank: list[Sentence]) -> None:
+    """All words of the bank, five times, in one sentence."""
+    words = {
+        column: [value for one in bank for value in getattr(one, column)] * 5
+        for column in ("forms", "lemmas", "upos", "xpos", "feats")
+    }
+    (parsed,) = covington.parse([Sentence.build(**words)])
+    assert len(parsed) == 5040
+    assert parsed.tree.is_single_root
+    assert parsed.tree.degree <= 2
+
+
 @pytest.mark.parametrize("wish", [{"probabilities": True}, {"kbest": 2}, {"min_risk": True}])
 def test_one_tree_and_no_probabilities(covington: Parser, wish: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match="one tree and no probabilities: train one of the kind"):
@@ -141,6 +153,7 @@ def test_no_distribution(covington: Parser, bank: list[Sentence]) -> None:
         ({"kind": "covington", "beam": 0}, "beam must be at least 1: got 0"),
         ({"kind": "covington", "learner": "loglinear"}, "by the perceptron only"),
         ({"kind": "covington", "projective": True, "max_degree": 1}, "projective or max_degree"),
+        ({"kind": "covington", "projective": False, "max_degree": 0}, "projective or max_degree"),
         ({"kind": "tree"}, 'kind must be "graph" or "covington": got \'tree\''),
     ],
 )

@@ -50,8 +50,10 @@ class Choices:
             raise ValueError('a parser of the kind "covington" is learnt by the perceptron only')
         if self.max_degree is not None and self.max_degree < 0:
             raise ValueError(f"max_degree must be at least 0: got {self.max_degree}")
-        if self.projective and self.max_degree:
-            raise ValueError("a projective tree has degree 0: give projective or max_degree")
+        if None not in (self.projective, self.max_degree) and self.projective != (
+            self.max_degree == 0
+        ):
+            raise ValueError("projective trees have degree 0: give projective or max_degree")
         if self.beam is not None and self.beam < 1:
             raise ValueError(f"beam must be at least 1: got {self.beam}")
 

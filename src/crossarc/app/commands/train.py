@@ -159,9 +159,10 @@ def _check_kind(
         raise typer.BadParameter(
             "--kind covington learns by the perceptron", param_hint="--learner"
         )
-    elif projective is not None and max_degree is not None:
+    elif None not in (projective, max_degree) and projective != (max_degree == 0):
         raise typer.BadParameter(
-            "--projective is --max-degree 0: give one of them", param_hint="--max-degree"
+            "--projective means 0, --nonprojective more: give one of them",
+            param_hint="--max-degree",
         )
 
 
