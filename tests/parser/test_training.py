@@ -30,6 +30,13 @@ def test_trees_are_chosen_as_in_the_treebank() -> None:
     assert (told.projective, told.root) == (False, "multi")
 
 
+@pytest.mark.parametrize(("crossing", "projective"), [(5, True), (6, False)])
+def test_a_few_crossing_arcs_are_left_out(crossing: int, projective: bool) -> None:
+    """5 of 1,000 arcs, as in Portuguese, and 6 of 1,000, as in Turkish (docs/parser.md)."""
+    bank = [built([3, 4, 0, 3])] * crossing + [built([0, 1, 2, 3])] * (250 - crossing)
+    assert Parser.train(bank, passes=1, text=False).projective is projective
+
+
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(ModelError, match="no sentences to learn from"):
         Parser.train([])
