@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -19,6 +18,7 @@ from crossarc.inference.chance import stream
 from crossarc.inference.constraints import constrain
 from crossarc.inference.dependence import Dependence
 from crossarc.inference.moments import Moments
+from crossarc.once import once
 from crossarc.trees import Tree
 
 __all__ = ["Root", "TreeDistribution", "certified"]
@@ -236,7 +236,7 @@ class TreeDistribution(Dependence, Moments):
 
     # How the answers are made.
 
-    @cached_property
+    @once
     def _answers(self) -> Answers:
         return Answers((self._batch.sizes**3 + 1000).tolist(), self._threads)
 

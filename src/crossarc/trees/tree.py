@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crossarc.errors import TreebankError
+from crossarc.once import once
 from crossarc.trees.validity import head_array
 
 if TYPE_CHECKING:
@@ -87,17 +87,17 @@ class Tree:
         """Exactly one word hangs from the root."""
         return int(np.count_nonzero(self._heads == 0)) == 1
 
-    @cached_property
+    @once
     def nonprojective_arcs(self) -> NDArray[np.bool_]:
         """For each word, whether its arc passes over a word that its head does not dominate."""
         return self._gaps[1]
 
-    @cached_property
+    @once
     def is_projective(self) -> bool:
         """No arc is non-projective."""
         return not self.nonprojective_arcs.any()
 
-    @cached_property
+    @once
     def arc_degrees(self) -> NDArray[np.int64]:
         """For each word, the degree of its arc (Nivre 2006, Definition 3)."""
         if self.is_projective:
@@ -111,7 +111,7 @@ class Tree:
         """The largest degree of an arc; 0 iff the tree is projective."""
         return 0 if self.is_projective else int(self.arc_degrees.max())
 
-    @cached_property
+    @once
     def gap_degrees(self) -> NDArray[np.int64]:
         """For each word, the number of gaps in its subtree."""
         return self._gaps[0]
@@ -126,14 +126,14 @@ class Tree:
         """The largest number of blocks (runs of neighbouring words) that make up a subtree."""
         return self.gap_degree + 1
 
-    @cached_property
+    @once
     def is_well_nested(self) -> bool:
         """No two disjoint subtrees interleave."""
         if self.is_projective:
             return True
         return bool(_measures().is_well_nested(self._heads, self.nonprojective_arcs))
 
-    @cached_property
+    @once
     def crossings(self) -> int:
         """Pairs of crossing arcs between words; arcs from the root do not count."""
         return 0 if self.is_projective else int(_measures().count_crossings(self._heads))
@@ -144,7 +144,7 @@ class Tree:
         non-projective."""
         return self.crossings == 0
 
-    @cached_property
+    @once
     def _gaps(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         gaps, nonprojective = _measures().gap_degrees(self._heads)
         gaps.flags.writeable = nonprojective.flags.writeable = False

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from crossarc.inference.distribution import TreeDistribution, certified
 from crossarc.inference.packing import spread_labels
 from crossarc.inference.spanning.sums import sum_over_trees
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
+from crossarc.once import once
 from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
 
@@ -67,11 +67,11 @@ class SpanningTrees(TreeDistribution):
         out.flags.writeable = False
         return out
 
-    @cached_property
+    @once
     def _arc_marginals(self) -> Floats:
         return self._sum(MARGINALS)
 
-    @cached_property
+    @once
     def _arc_log_marginals(self) -> Floats:
         return self._sum(LOG_MARGINALS)
 
@@ -137,7 +137,7 @@ class SpanningTrees(TreeDistribution):
         unfold_labels(batch.labelled[index], arcs, masses, marginals, out, along, direction, spread)
         return spread
 
-    @cached_property
+    @once
     def _best_trees(self) -> tuple[Ints, list[float]]:
         """The heads of all sentences' best trees end to end, and their scores."""
         from crossarc.inference.spanning.argmax import best_heads_batch, score_trees
@@ -257,7 +257,7 @@ class SpanningTrees(TreeDistribution):
             self._lifts[index] = self._lift_tables(index)
         return self._lifts[index]
 
-    @cached_property
+    @once
     def _lifts(self) -> dict[int, tuple[Floats, Ints, Floats, Ints]]:
         return {}
 

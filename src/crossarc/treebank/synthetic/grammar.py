@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from crossarc.errors import TreebankError
+from crossarc.once import once
 from crossarc.treebank.synthetic.random_trees import Ints
 
 __all__ = ["LEFT", "RELATIONS", "RIGHT", "UPOS_TAGS", "Grammar", "random_grammar"]
@@ -117,20 +117,20 @@ class Grammar:
         names: list[str] = self._names[1][np.where(heads[1:] > 0, labels, -1)].tolist()
         return names
 
-    @cached_property
+    @once
     def _tags(self) -> _Rows:
         return _Rows([self.root, *self.attachment[LEFT], *self.attachment[RIGHT]])
 
-    @cached_property
+    @once
     def _forms(self) -> _Rows:
         return _Rows(self.emission)
 
-    @cached_property
+    @once
     def _vocabulary(self) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
         forms = [form for forms in self.words for form in forms]
         return np.array(forms, dtype=object), np.array([f.lower() for f in forms], dtype=object)
 
-    @cached_property
+    @once
     def _names(self) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
         return np.array(self.tags, dtype=object), np.array([*self.labels, "root"], dtype=object)
 
