@@ -22,6 +22,7 @@ from crossarc.inference.projective.charts import first_order_forest, read_tree, 
 from crossarc.inference.projective.kernel_answers import KernelAnswers, best_tree
 from crossarc.inference.projective.sibling_factor import SiblingFactor
 from crossarc.inference.sums import exact_sum
+from crossarc.once import once
 from crossarc.trees import Tree
 
 __all__ = ["ProjectiveTrees"]
@@ -117,7 +118,7 @@ class ProjectiveTrees(TreeDistribution):
 
     # Sums.
 
-    @property
+    @once
     def _totals(self) -> Floats:
         return self._fitting(self._kernels.totals)
 
