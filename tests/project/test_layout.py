@@ -13,6 +13,7 @@ SOURCE = ROOT / "src" / "crossarc"
 ROOMS = (
     "errors",
     "kernels",
+    "once",
     "parallel",
     "trees",
     "treebank",
