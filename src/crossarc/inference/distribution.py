@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from crossarc.inference.batch import Batch, Scores
 from crossarc.inference.chance import stream
 from crossarc.inference.constraints import constrain
 from crossarc.inference.dependence import Dependence
+from crossarc.inference.information import Information
 from crossarc.inference.moments import Moments
 from crossarc.once import once
 from crossarc.trees import Tree
@@ -39,7 +40,7 @@ def certified(tree: Tree, score: float, best: float | None = None) -> Tree:
     return tree
 
 
-class TreeDistribution(Dependence, Moments):
+class TreeDistribution(Information, Dependence, Moments):
     """Trees with probability proportional to the exponential of their score.
 
     A sub-class says how to sum over its trees and how to find the best ones; scores, batches,
@@ -185,20 +186,6 @@ class TreeDistribution(Dependence, Moments):
         trees = self._given(tree, Tree)
         return self._each(lambda index: self._log_prob_tree(index, trees[index]))
 
-    def entropy(self) -> Any:
-        """Entropy in nats."""
-        return self._each(self._entropy)
-
-    def cross_entropy(self, other: Self) -> Any:
-        """-E log p_other, the expectation under this distribution, in nats."""
-        self._check_like(other)
-        return self._each(lambda index: self._cross_entropy(index, other))
-
-    def kl(self, other: Self) -> Any:
-        """KL(self || other) in nats; infinite where other forbids what this one allows."""
-        self._check_like(other)
-        return self._each(lambda index: self._divergence(index, other))
-
     def min_risk(self, score_weight: float = 0.0) -> Any:
         """The tree with the highest expected number of right arcs (and labels).
 
@@ -293,17 +280,6 @@ class TreeDistribution(Dependence, Moments):
             )
         return totals
 
-    def _check_like(self, other: Self) -> None:
-        ours, theirs = self._batch, other._batch
-        same = type(other) is type(self) and np.array_equal(ours.sizes, theirs.sizes)
-        if not same or any(
-            ours.scores(i).shape != theirs.scores(i).shape for i in range(len(ours))
-        ):
-            raise ScoreError(
-                "two distributions can be compared when they are of one kind and over the same "
-                "words and labels"
-            )
-
     def _given(self, values: Any, kind: type[Any]) -> list[Any]:
         listed = list(values) if self._batch.is_batch else [values]
         if len(listed) != len(self._batch) or not all(isinstance(one, kind) for one in listed):
@@ -358,50 +334,3 @@ class TreeDistribution(Dependence, Moments):
         if high == -math.inf:
             return -math.inf
         return min(0.0, math.fsum([high, low, -ours[0], -ours[1]]))
-
-    def _entropy(self, index: int) -> float:
-        return max(0.0, self._expected_surprise(index, self))
-
-    def _cross_entropy(self, index: int, other: Self) -> float:
-        return self._expected_surprise(index, other)
-
-    def _divergence(self, index: int, other: Self) -> float:
-        gain = self._expected_surprise(index, other) - self._expected_surprise(index, self)
-        return max(0.0, gain)
-
-    def _exceeds(self, index: int, other: Self) -> bool:
-        """Whether the other rules out a tree that is possible here, however improbable."""
-        if other.root != self.root and self._has_several_roots(index):
-            return True
-        impossible = other._batch.scores(index) == -np.inf
-        if not (impossible & (self._batch.scores(index) > -np.inf)).any():
-            return False
-        return bool((self._marginals(index, True)[impossible] > -np.inf).any())
-
-    def _has_several_roots(self, index: int) -> bool:
-        """Whether some tree has more than one root, by looking for the one with most."""
-        if self.root == "single":
-            return False
-        counts = np.where(self._batch.scores(index) > -np.inf, 0.0, -np.inf)
-        counts[0] += 1.0
-        most = self._best_under(index, counts)
-        return most is not None and not most.is_single_root
-
-    def _expected_surprise(self, index: int, other: Self) -> float:
-        """E[-log p_other] = log Z_other - E[score_other], with little cancellation.
-
-        Scores are taken relative to those of each word's most probable arc. The arcs that carry
-        the mass then contribute nothing, and log Z shrinks by the same amount, summed exactly.
-        """
-        probabilities = self._feasible_marginals(index, False)
-        scores = other._batch.scores(index)
-        high, low = other._feasible_total(index)
-        if self._exceeds(index, other):
-            return math.inf
-        by_word = np.moveaxis(probabilities, 1, 0)[1:].reshape(len(probabilities) - 1, -1)
-        scores_by_word = np.moveaxis(scores, 1, 0)[1:].reshape(len(scores) - 1, -1)
-        chosen = by_word.argmax(axis=1)
-        reference = scores_by_word[np.arange(len(chosen)), chosen]
-        used = by_word > 0.0
-        gaps = np.where(used, scores_by_word - reference[:, None], 0.0)
-        return math.fsum([high, low, *(-reference).tolist(), *(-(by_word * gaps)[used]).tolist()])
