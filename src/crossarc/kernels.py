@@ -77,6 +77,7 @@ KERNEL_MODULES = (
     "crossarc.inference.spanning.wide_infer",
     "crossarc.inference.spanning.wilson",
     "crossarc.inference.transition.covington",
+    "crossarc.inference.turns",
     "crossarc.learning.rules",
     "crossarc.models.arc_gradients",
     "crossarc.models.arcs",

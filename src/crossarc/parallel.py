@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["over_ranges", "thread_count"]
+__all__ = ["all_at_once", "over_ranges", "thread_count"]
 
 _CHUNKS_A_THREAD = 4
 
@@ -54,29 +55,92 @@ def over_ranges(
                 begin, end = waiting.popleft()
             except IndexError:  # another thread was faster
                 return
-            work(begin, end)
+            try:
+                work(begin, end)
+            except BaseException:
+                waiting.clear()
+                raise
 
-    # This thread takes part, too. So nobody waits for a thread that waits itself, even where
-    # `work` shares out work of its own.
-    others = [_helpers(workers - 1).submit(take_part) for _ in range(workers - 1)]
+    all_at_once(take_part, workers)
+
+
+def all_at_once(
+    work: Callable[[], None], workers: int, is_done: Callable[[], bool] = lambda: False
+) -> None:
+    """Call `work()` in several threads, which share it out among themselves.
+
+    This thread takes part, too. So nobody waits for a thread that waits itself, even where `work`
+    shares out work of its own.
+
+    Args:
+        is_done: asked when this thread has no more to do; others need not be waited for then.
+    """
+    errands = [_Errand(work) for _ in range(workers - 1)]
+    for errand in errands:
+        _errands(workers - 1).put(errand)
     try:
-        take_part()
+        work()
     finally:
-        waiting.clear()
-        for other in others:
-            if not other.cancel():
-                other.result()
+        begun = [errand for errand in errands if not errand.claim()]
+        if begun and not is_done():
+            for errand in begun:
+                errand.wait()
+
+
+class _Errand:
+    """Something that another thread is to do, unless it is called back before that."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._error: BaseException | None = None
+        self._tokens = [None]  # whoever takes the only one decides
+        self._is_over = threading.Lock()
+        self._is_over.acquire()
+
+    def claim(self) -> bool:
+        """Whether nobody has begun it or called it back so far; then nobody else will."""
+        try:
+            self._tokens.pop()
+        except IndexError:
+            return False
+        return True
+
+    def run(self) -> None:
+        if not self.claim():
+            return
+        try:
+            self._work()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._is_over.release()
+
+    def wait(self) -> None:
+        self._is_over.acquire()
+        if self._error is not None:
+            raise self._error
 
 
 @lru_cache
-def _helpers(count: int) -> ThreadPoolExecutor:
-    """Threads that are kept: to start them takes longer than many a batch."""
-    return ThreadPoolExecutor(count, "crossarc")
+def _errands(count: int) -> SimpleQueue[_Errand]:
+    """A queue with so many threads behind it. They are kept: to start them takes longer than many
+    a batch. (The executors of the standard library take five times as long to be told something.)
+    """
+    waiting: SimpleQueue[_Errand] = SimpleQueue()
+    for number in range(count):
+        name = f"crossarc-{number}"
+        threading.Thread(target=_run_errands, args=(waiting,), name=name, daemon=True).start()
+    return waiting
+
+
+def _run_errands(waiting: SimpleQueue[_Errand]) -> None:
+    while True:
+        waiting.get().run()
 
 
 if hasattr(os, "register_at_fork"):
-    # A forked process has the pools, but none of their threads.
-    os.register_at_fork(after_in_child=_helpers.cache_clear)
+    # A forked process has the queues, but none of the threads.
+    os.register_at_fork(after_in_child=_errands.cache_clear)
 
 
 def _ranges(costs: Sequence[float], parts: int) -> list[tuple[int, int]]:

@@ -35,11 +35,7 @@ class Batch:
         if lengths is not None:
             padded = _padded(scores, lengths)
             if padded.ndim == 3:
-                self._lay_out([n + 1 for n in lengths])
-                self.arcs = np.empty(self._entries)
-                pack_padded(
-                    np.ascontiguousarray(padded, np.float64), self.sizes, self.offsets, self.arcs
-                )
+                self._pack(padded, lengths)
                 self._seal()
                 return
             scores = [one[: n + 1, : n + 1] for one, n in zip(padded, lengths, strict=True)]
@@ -73,6 +69,18 @@ class Batch:
         self.offsets = np.arange(0, count * square, square)
         self._widths, self._entries = [width] * count, count * square
         self._starts = range(0, count * square, square)
+
+    def _pack(self, padded: NDArray[Any], lengths: Sequence[int]) -> None:
+        """Take the part of each sentence."""
+        count, width, _ = padded.shape
+        if count > 0 and min(lengths) == width - 1:
+            self._lay_out_alike(count, width)
+            self.arcs = padded.astype(np.float64).reshape(-1)
+            return
+        self._lay_out([n + 1 for n in lengths])
+        self.arcs = np.empty(self._entries)
+        whole = np.ascontiguousarray(padded, np.float64)
+        pack_padded(whole, self.sizes, self.offsets, self.arcs)
 
     def _seal(self) -> None:
         bad = seal_arcs(self.arcs, self.sizes, self.offsets)
@@ -148,9 +156,9 @@ def _padded(scores: Scores, lengths: Sequence[int]) -> NDArray[Any]:
             f"labels): got {padded.shape} and {len(lengths)} lengths"
         )
     longest = min(padded.shape[1:3]) - 1
-    for index, n in enumerate(lengths):
-        if not 1 <= n <= longest:
-            raise ScoreError(f"sentence {index}: length {n} is not in 1..{longest}")
+    if len(lengths) > 0 and not 1 <= min(lengths) <= max(lengths) <= longest:
+        index, n = next((i, n) for i, n in enumerate(lengths) if not 1 <= n <= longest)
+        raise ScoreError(f"sentence {index}: length {n} is not in 1..{longest}")
     if padded.dtype.kind not in "fiu":
         raise ScoreError(f"scores must be real numbers: got {padded.dtype}")
     return padded

@@ -24,10 +24,13 @@ from numpy.typing import NDArray
 __all__ = [
     "LANES",
     "WHOLE",
+    "Cells",
     "Eight",
     "Lanes",
+    "bare",
     "choose",
     "fused",
+    "is_alone",
     "larger",
     "load",
     "load_entries",
@@ -63,6 +66,10 @@ class Lanes:
         raise NotImplementedError("for kernels only")
 
     __sub__ = __mul__ = __truediv__ = __add__
+
+
+class Cells:
+    """Where an array of cells begins, as type checkers see it."""
 
 
 Eight = tuple[Lanes, Lanes, Lanes, Lanes, Lanes, Lanes, Lanes, Lanes]
@@ -102,13 +109,30 @@ _define_operator(operator.mul, "fmul")
 _define_operator(operator.truediv, "fdiv")
 
 
+class _CellsType(types.Type):  # type: ignore[misc]
+    """Where an array of so many dimensions has its first cell."""
+
+    def __init__(self, ndim: int) -> None:
+        self.ndim = ndim
+        super().__init__(name=f"Cells({ndim})")
+
+
+class _CellsModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _ONE.as_pointer())
+
+
+register_model(_CellsType)(_CellsModel)
+
+
 def _of(array: Any) -> Any:
     """What a cell of an array is."""
     return _LANES if array.ndim == 2 else types.float64
 
 
 def _entry(context: Any, builder: Any, kind: Any, array: Any, entry: Any) -> Any:
-    data = context.make_array(kind)(context, builder, value=array).data
+    is_bare = isinstance(kind, _CellsType)
+    data = array if is_bare else context.make_array(kind)(context, builder, value=array).data
     return builder.gep(data, [entry])
 
 
@@ -145,6 +169,20 @@ def _splat(builder: Any, value: Any) -> Any:
 
 
 # Below, Numba asks for the signature of a call and for what writes its instructions.
+
+
+def _bare(typing: Any, array: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        return context.make_array(sig.args[0])(context, builder, value=values[0]).data
+
+    return signature(_CellsType(array.ndim), array), emit
+
+
+def _is_alone(typing: Any, cells: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        return ir.Constant(ir.IntType(1), int(sig.args[0].ndim == 1))
+
+    return signature(types.boolean, cells), emit
 
 
 def _load(typing: Any, array: Any, place: Any) -> Any:
@@ -271,21 +309,27 @@ def _larger(typing: Any, x: Any, y: Any) -> Any:
     return signature(x, x, x), emit
 
 
+#: The cells of an array without the array: cheap to hand to other functions (arrays are counted
+#: as they come and go, which in a short function takes longer than the work). Somebody else must
+#: keep the array for as long.
+bare: Callable[[Floats], Cells] = intrinsic(_bare)
+#: Whether a cell is one number.
+is_alone: Callable[[Cells], bool] = intrinsic(_is_alone)
 #: A cell of an array; no check of bounds.
-load: Callable[[Floats, int], Lanes] = intrinsic(_load)
-store: Callable[[Floats, int, Lanes], None] = intrinsic(_store)
+load: Callable[[Floats | Cells, int], Lanes] = intrinsic(_load)
+store: Callable[[Floats | Cells, int, Lanes], None] = intrinsic(_store)
 #: One sentence's number in a cell.
-read_lane: Callable[[Floats, int, int], float] = intrinsic(_read_lane)
-write_lane: Callable[[Floats, int, int, float], None] = intrinsic(_write_lane)
+read_lane: Callable[[Floats | Cells, int, int], float] = intrinsic(_read_lane)
+write_lane: Callable[[Floats | Cells, int, int, float], None] = intrinsic(_write_lane)
 #: Eight neighbours from anywhere in a flat array.
-load_entries: Callable[[Floats, int], Lanes] = intrinsic(_load_entries)
-store_entries: Callable[[Floats, int, Lanes], None] = intrinsic(_store_entries)
+load_entries: Callable[[Floats | Cells, int], Lanes] = intrinsic(_load_entries)
+store_entries: Callable[[Floats | Cells, int, Lanes], None] = intrinsic(_store_entries)
 #: Eight times eight numbers, rows to columns.
 transpose: Callable[[Eight], Eight] = intrinsic(_transpose)
 #: The same number eight times.
 repeat: Callable[[float], Lanes] = intrinsic(_repeat)
 #: The same number for every sentence, as a cell of the array would be.
-spread: Callable[[Floats, float], Lanes] = intrinsic(_spread)
+spread: Callable[[Floats | Cells, float], Lanes] = intrinsic(_spread)
 #: x y + z, rounded once where the machine can.
 fused: Callable[[Lanes, Lanes, Lanes], Lanes] = intrinsic(_fused)
 #: x 2^k for whole k from -1022 to 1023, given as k + WHOLE.

@@ -17,6 +17,7 @@ from crossarc.inference.spanning.plain.alone import infer_alone
 from crossarc.inference.spanning.plain.together import infer_together
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.inference.spanning.wide_infer import infer_wide
+from crossarc.inference.turns import in_turns
 
 ROOTS = ["single", "multi"]
 
@@ -34,21 +35,11 @@ def answers(kernel: object, batch: Batch, single: bool, wanted: int) -> tuple[np
     starts = np.array([0, len(batch)]) if kernel is infer_together else np.arange(len(batch) + 1)
     totals, done = np.full((2, len(batch)), np.nan), np.zeros(len(batch), np.bool_)
     out = np.full(0 if wanted == TOTAL else len(batch.arcs), np.nan)
-    kernel(
-        batch.arcs,
-        batch.masses,
-        batch.sizes,
-        batch.offsets,
-        order,
-        starts,
-        single,
-        wanted,
-        out,
-        totals,
-        done,
-        0,
+    before = (batch.arcs, batch.masses, batch.sizes, batch.offsets, order, starts, single, wanted)
+    in_turns(
+        lambda progress: kernel(*before, out, totals, done, progress, np.empty(0)),
         len(starts) - 1,
-        np.empty(0),
+        1,
     )
     return totals, out, done
 

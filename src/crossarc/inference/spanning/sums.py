@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from crossarc.inference.batch import Batch
 from crossarc.inference.spanning.grouping import in_groups
 from crossarc.inference.spanning.wanted import TOTAL
+from crossarc.inference.turns import in_turns
 from crossarc.inference.workspace import keep_space, kept_space
 from crossarc.parallel import over_ranges
 
@@ -31,7 +32,7 @@ def sum_over_trees(
     done = np.zeros(len(batch), np.bool_)
 
     def run(kernel: Any, order: Ints, starts: Ints) -> None:
-        def work(begin: int, end: int) -> None:
+        def work(progress: Ints) -> None:
             needed = kernel(
                 batch.arcs,
                 batch.masses,
@@ -44,13 +45,12 @@ def sum_over_trees(
                 out,
                 totals,
                 done,
-                begin,
-                end,
+                progress,
                 kept_space(),
             )
             keep_space(needed)
 
-        over_ranges(work, _costs(batch.sizes[order[starts[:-1]]]), threads)
+        in_turns(work, len(starts) - 1, threads)
 
     together, starts, alone = in_groups(batch.sizes)
     if len(together):

@@ -74,18 +74,27 @@ class Kernels:
         for index in np.flatnonzero(np.isneginf(self.trees._totals[0])).tolist():
             self.trees._feasible_total(index)
 
-    def marginals(self) -> Tensor:
-        """In the shape of the scores; 0 where there is no tree, and in the padding."""
+    def marginals(self, times: Tensor | None = None) -> Tensor:
+        """In the shape of the scores; 0 where there is no tree, and in the padding.
+
+        Args:
+            times: (batch,), what each sentence's are multiplied with.
+        """
         if len(self._shape) == 3:
             flat = self.trees._arc_marginals
-            return self._tensor(self.trees._batch.padded(flat, self._shape[1]))
-        return self._padded([self.trees._marginals(i, False) for i in range(self._shape[0])])
+            tables = self.trees._batch.padded(flat, self._shape[1])
+        else:
+            tables = self._padded([self.trees._marginals(i, False) for i in range(self._shape[0])])
+        if times is None:
+            return self._tensor(tables)
+        factors = times.numpy().reshape(-1, *[1] * (len(self._shape) - 1))
+        return self._tensor(np.multiply(tables, factors))
 
     def hessian_product(self, direction: Tensor) -> Tensor:
         """The derivative of the marginals along a direction, in the shape of the scores."""
         given = direction.numpy()
         own = [given[index, : n + 1, : n + 1] for index, n in enumerate(self._words)]
-        return self._padded(self.trees.hessian_product(own))
+        return self._tensor(self._padded(self.trees.hessian_product(own)))
 
     def entropy(self) -> Tensor:
         """(batch,), in nats."""
@@ -93,7 +102,7 @@ class Kernels:
 
     def entropy_gradient(self) -> Tensor:
         """In the shape of the scores."""
-        return self._padded(self.trees.entropy_gradient())
+        return self._tensor(self._padded(self.trees.entropy_gradient()))
 
     def argmax(self) -> list[Tree]:
         """The best tree of each sentence."""
@@ -107,14 +116,13 @@ class Kernels:
         """k trees of each sentence."""
         return list(self.trees.sample(k, seed=seed))
 
-    def _padded(self, tables: Sequence[Floats]) -> Tensor:
+    def _padded(self, tables: Sequence[Floats]) -> Floats:
         out = np.zeros(self._shape)
         for index, (table, n) in enumerate(zip(tables, self._words, strict=True)):
             out[index, : n + 1, : n + 1] = table
-        return self._tensor(out)
+        return out
 
     def _tensor(self, array: Floats) -> Tensor:
         """In the dtype of the scores, and private."""
-        if self._dtype == torch.float64:
-            return torch.from_numpy(array.copy())
-        return torch.from_numpy(array.astype(np.float32))
+        dtype = np.float64 if self._dtype == torch.float64 else np.float32
+        return torch.from_numpy(array.astype(dtype, copy=not array.flags.writeable))

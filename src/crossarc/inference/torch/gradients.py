@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.autograd import Function
 
@@ -29,10 +30,11 @@ class LogPartition(Function):  # type: ignore[misc]  # torch is not there for ev
 
     @staticmethod
     def backward(ctx: Any, above: Tensor) -> tuple[Tensor, None]:
-        """Marginals, which autograd can differentiate once more."""
+        """Marginals, which autograd can differentiate once more if it is to."""
         (scores,) = ctx.saved_tensors
-        marginals = Marginals.apply(scores, ctx.kernels)
-        return _for_each(above, scores) * marginals, None
+        if not torch.is_grad_enabled():
+            return ctx.kernels.marginals(above), None
+        return _for_each(above, scores) * Marginals.apply(scores, ctx.kernels), None
 
 
 class Marginals(Function):  # type: ignore[misc]

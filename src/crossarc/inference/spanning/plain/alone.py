@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.inference.lanes import bare
 from crossarc.inference.spanning.plain.infer import SIGNATURE, infer_group, longest_of
 from crossarc.inference.spanning.plain.layout import room
+from crossarc.inference.turns import finish, take
 from crossarc.kernels import kernel
 
 __all__ = ["infer_alone"]
@@ -28,21 +30,23 @@ def infer_alone(
     out: Floats,
     totals: Floats,
     done: NDArray[np.bool_],
-    begin: int,
-    end: int,
+    progress: Ints,
     space: Floats,
 ) -> int:
-    """`infer_group` for groups begin..end-1 of one sentence: g is order[starts[g]:starts[g + 1]].
+    """`infer_group` for groups of one sentence, in turns: g is order[starts[g]:starts[g + 1]].
 
-    Works in `space` if that is large enough; returns how many floats are.
+    Works in `space` if that is large enough; returns how many floats it had.
     """
-    needed = room(longest_of(sizes, order, starts, begin, end), 1)
+    needed = room(longest_of(sizes, order, starts), 1)
     if space.shape[0] < needed:
         space = np.empty(needed)
-    cells = space
-    for g in range(begin, end):
+    cells = bare(space)
+    g = take(progress)
+    while g < starts.shape[0] - 1:
         members = order[starts[g] : starts[g + 1]]
         infer_group(
             cells, scores, masses, sizes, offsets, members, single, wanted, out, totals, done
         )
-    return needed
+        finish(progress)
+        g = take(progress)
+    return int(space.shape[0])  # and so `space` is kept until here

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import choose, fused, load, smaller, spread, store
+from crossarc.inference.lanes import Cells, choose, fused, load, smaller, spread, store
 from crossarc.inference.spanning.plain.elimination import keep_pivot, leaving, require_positive
 from crossarc.inference.spanning.plain.layout import FOUR, Layout
 from crossarc.kernels import subkernel
@@ -17,9 +17,9 @@ Floats = NDArray[np.float64]
 _ROW = FOUR + 1
 
 
-@subkernel()
+@subkernel(inline=True)
 def _eliminate_one(
-    cells: Floats, at: Layout, block: int, low: int, k: int, a: int, b: int, kept: int, single: bool
+    cells: Cells, at: Layout, block: int, low: int, k: int, a: int, b: int, kept: int, single: bool
 ) -> None:
     """Eliminate node k of a block of four when a..b-1 are left; the block is changed."""
     row = block + k * _ROW
@@ -42,9 +42,9 @@ def _eliminate_one(
             store(cells, row + h, fused(factor, share, load(cells, row + h)))
 
 
-@subkernel()
+@subkernel(inline=True)
 def _reach_each_other(
-    cells: Floats, at: Layout, block: int, low: int, i: int, j: int, single: bool
+    cells: Cells, at: Layout, block: int, low: int, i: int, j: int, single: bool
 ) -> None:
     """E[i, j], when only i, j and the root are left; and d_i, as a pivot."""
     row = block + i * _ROW
@@ -58,7 +58,7 @@ def _reach_each_other(
 
 
 @subkernel()
-def solve_base(cells: Floats, at: Layout, block: int, low: int, upper: bool, single: bool) -> None:
+def solve_base(cells: Cells, at: Layout, block: int, low: int, upper: bool, single: bool) -> None:
     """E[h, m] in the block low..low+3, m of its lower or upper half."""
     scratch = block + FOUR * _ROW
     for cell in range(FOUR * _ROW):
@@ -84,7 +84,7 @@ def solve_base(cells: Floats, at: Layout, block: int, low: int, upper: bool, sin
 
 
 @subkernel()
-def last_pivot(cells: Floats, at: Layout, block: int) -> None:
+def last_pivot(cells: Cells, at: Layout, block: int) -> None:
     """After the lower half of block 0..3, with 0 and 1 left: eliminate 1, the root counts for 0."""
     scratch = block + FOUR * _ROW
     zero = spread(cells, 0.0)

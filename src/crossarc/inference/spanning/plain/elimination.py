@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Lanes, choose, fused, load, spread, store
+from crossarc.inference.lanes import Cells, Lanes, choose, fused, load, spread, store
 from crossarc.inference.spanning.plain.layout import FOUR, Layout
 from crossarc.inference.spanning.plain.products import Matrix, add_product
 from crossarc.kernels import subkernel
@@ -21,16 +21,16 @@ __all__ = ["eliminate", "keep_pivot", "leaving", "require_positive"]
 Floats = NDArray[np.float64]
 
 
-@subkernel()
-def require_positive(cells: Floats, at: Layout, d: Lanes) -> None:
+@subkernel(inline=True)
+def require_positive(cells: Cells, at: Layout, d: Lanes) -> None:
     """Note the lanes in which a denominator is not above 0."""
     zero = spread(cells, 0.0)
     store(cells, at.status, choose(zero, d, load(cells, at.status), zero))
 
 
-@subkernel()
+@subkernel(inline=True)
 def leaving(
-    cells: Floats, at: Layout, node: int, root: int, kept: int, single: bool
+    cells: Cells, at: Layout, node: int, root: int, kept: int, single: bool
 ) -> tuple[Lanes, Lanes]:
     """The root's weight, from cell `root`, and what counts in d_k besides other nodes.
 
@@ -42,9 +42,9 @@ def leaving(
     return weight, load(cells, at.ghosts + node) + (ghost if single else weight)
 
 
-@subkernel()
+@subkernel(inline=True)
 def _outside_sums(
-    cells: Floats, at: Layout, first: int, step: int, a: int, b: int, kept: int, single: bool
+    cells: Cells, at: Layout, first: int, step: int, a: int, b: int, kept: int, single: bool
 ) -> tuple[Lanes, Lanes, Lanes, Lanes]:
     """Where four nodes' walks go outside of the four: to a..b-1 and the root; padding, away."""
     stride, width = at.width + 1, at.width
@@ -64,9 +64,9 @@ def _outside_sums(
     return x0, x1, x2, x3
 
 
-@subkernel()
+@subkernel(inline=True)
 def _pivots_of_four(
-    cells: Floats, at: Layout, first: int, step: int, a: int, b: int, kept: int, single: bool
+    cells: Cells, at: Layout, first: int, step: int, a: int, b: int, kept: int, single: bool
 ) -> None:
     """Eliminate nodes first, first + step, ... from each other; all others are one column."""
     n0, n1, n2, n3 = first, first + step, first + 2 * step, first + 3 * step
@@ -104,8 +104,8 @@ def _pivots_of_four(
     store(cells, at.factors + n3 * at.width + n2, f32)
 
 
-@subkernel()
-def keep_pivot(cells: Floats, at: Layout, node: int, d: Lanes) -> Lanes:
+@subkernel(inline=True)
+def keep_pivot(cells: Cells, at: Layout, node: int, d: Lanes) -> Lanes:
     """Keep a pivot and its inverse, and return the latter."""
     require_positive(cells, at, d)
     store(cells, at.pivots + node, d)
@@ -114,17 +114,17 @@ def keep_pivot(cells: Floats, at: Layout, node: int, d: Lanes) -> Lanes:
     return inverse
 
 
-@subkernel()
+@subkernel(inline=True)
 def _keep_three(
-    cells: Floats, at: int, a: int, x: Lanes, b: int, y: Lanes, c: int, z: Lanes
+    cells: Cells, at: int, a: int, x: Lanes, b: int, y: Lanes, c: int, z: Lanes
 ) -> None:
     store(cells, at + a, x)
     store(cells, at + b, y)
     store(cells, at + c, z)
 
 
-@subkernel()
-def _finish_rows(cells: Floats, at: Layout, first: int, step: int, a: int, b: int) -> None:
+@subkernel(inline=True)
+def _finish_rows(cells: Cells, at: Layout, first: int, step: int, a: int, b: int) -> None:
     """From weights to shares in the columns outside of the four, and in the root's."""
     n0, n1, n2, n3 = first, first + step, first + 2 * step, first + 3 * step
     stride = at.width + 1
@@ -156,8 +156,8 @@ def _finish_rows(cells: Floats, at: Layout, first: int, step: int, a: int, b: in
         store(cells, row3 + h, x3)
 
 
-@subkernel()
-def _finish_columns(cells: Floats, at: Layout, first: int, step: int, a: int, b: int) -> None:
+@subkernel(inline=True)
+def _finish_columns(cells: Cells, at: Layout, first: int, step: int, a: int, b: int) -> None:
     """w[m, k] for the four k as each of them is eliminated, m outside."""
     n0, n1, n2, n3 = first, first + step, first + 2 * step, first + 3 * step
     stride = at.width + 1
@@ -176,9 +176,9 @@ def _finish_columns(cells: Floats, at: Layout, first: int, step: int, a: int, b:
         store(cells, row + n3, x3)
 
 
-@subkernel()
+@subkernel(inline=True)
 def _update_four(
-    cells: Floats, at: Layout, block: int, low: int, high: int, four: int, upper: bool
+    cells: Cells, at: Layout, block: int, low: int, high: int, four: int, upper: bool
 ) -> None:
     """What the nodes eliminated before add to the rows and columns of the next four."""
     step, row = 1 if upper else -1, high - low + 1
@@ -219,9 +219,9 @@ def _update_four(
     )
 
 
-@subkernel()
+@subkernel(inline=True)
 def _keep(
-    cells: Floats, at: Layout, block: int, low: int, high: int, kept: int, upper: bool
+    cells: Cells, at: Layout, block: int, low: int, high: int, kept: int, upper: bool
 ) -> None:
     """Write what is left behind the block."""
     step, row = 1 if upper else -1, high - low + 1
@@ -249,7 +249,7 @@ def _keep(
 
 @subkernel()
 def eliminate(
-    cells: Floats, at: Layout, block: int, low: int, high: int, kept: int, upper: bool, single: bool
+    cells: Cells, at: Layout, block: int, low: int, high: int, kept: int, upper: bool, single: bool
 ) -> None:
     """Eliminate nodes of block low..high-1 until low..kept-1 or, if `upper`, kept..high-1 stand.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.lanes import (
     LANES,
+    Cells,
     Eight,
     load_entries,
     read_lane,
@@ -63,7 +64,7 @@ def _eight_rows(flat: Floats, sizes: Ints, offsets: Ints, members: Ints, h: int,
 
 @subkernel()
 def gather(
-    cells: Floats,
+    cells: Cells,
     at: Layout,
     flat: Floats,
     sizes: Ints,
@@ -74,7 +75,7 @@ def gather(
 ) -> None:
     """The members' square arrays as a block w[m, h] from cell `target`."""
     width, row = at.width, at.width + 1
-    filling, entries = spread(cells, missing), cells.reshape(-1)
+    filling = spread(cells, missing)
     shared = _common(sizes, members)
     for m in range(width):
         for place in range(shared if m < shared else 0, row):
@@ -86,7 +87,7 @@ def gather(
             m = min(first, common - LANES)
             eight = transpose(_eight_rows(flat, sizes, offsets, members, h, m))
             for x in range(LANES):
-                store_entries(entries, (place + (m + x) * row) * LANES, eight[x])
+                store_entries(cells, (place + (m + x) * row) * LANES, eight[x])
         for lane in range(members.shape[0]):
             n = sizes[members[lane]]
             source = offsets[members[lane]] + h * (n + 1) + 1
@@ -95,32 +96,31 @@ def gather(
 
 
 @subkernel()
-def _eight_cells(entries: Floats, first: int) -> Eight:
+def _eight_cells(cells: Cells, first: int) -> Eight:
     return (
-        load_entries(entries, first * LANES),
-        load_entries(entries, (first + 1) * LANES),
-        load_entries(entries, (first + 2) * LANES),
-        load_entries(entries, (first + 3) * LANES),
-        load_entries(entries, (first + 4) * LANES),
-        load_entries(entries, (first + 5) * LANES),
-        load_entries(entries, (first + 6) * LANES),
-        load_entries(entries, (first + 7) * LANES),
+        load_entries(cells, first * LANES),
+        load_entries(cells, (first + 1) * LANES),
+        load_entries(cells, (first + 2) * LANES),
+        load_entries(cells, (first + 3) * LANES),
+        load_entries(cells, (first + 4) * LANES),
+        load_entries(cells, (first + 5) * LANES),
+        load_entries(cells, (first + 6) * LANES),
+        load_entries(cells, (first + 7) * LANES),
     )
 
 
 @subkernel()
 def scatter(
-    cells: Floats, at: Layout, sizes: Ints, offsets: Ints, members: Ints, out: Floats
+    cells: Cells, at: Layout, sizes: Ints, offsets: Ints, members: Ints, out: Floats
 ) -> None:
     """The results of each member, from cells [h, m] to its square array; 0 in column 0."""
-    entries = cells.reshape(-1)
     shared = _common(sizes, members)
     for h in range(at.width + 1):
         source = at.roots if h == 0 else at.reach + (h - 1) * at.width
         common = shared if shared >= LANES and h <= shared else 0
         for first in range(0, common, LANES):
             m = min(first, common - LANES)
-            eight = transpose(_eight_cells(entries, source + m))
+            eight = transpose(_eight_cells(cells, source + m))
             for lane in range(LANES):
                 store_entries(out, _entry(sizes, offsets, members[lane], h, m), eight[lane])
         for lane in range(members.shape[0]):

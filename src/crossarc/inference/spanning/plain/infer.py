@@ -7,12 +7,13 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.exponentials import exact_sum
-from crossarc.inference.lanes import choose, load, read_lane, spread, store
+from crossarc.inference.lanes import Cells, choose, load, read_lane, spread, store
 from crossarc.inference.spanning.plain.exchange import scatter
 from crossarc.inference.spanning.plain.layout import Layout, lay_out
 from crossarc.inference.spanning.plain.solve import solve_plain
 from crossarc.inference.spanning.results import assemble, log_marginals, square_of
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, TOTAL
+from crossarc.inference.turns import PROGRESS
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
 __all__ = ["SIGNATURE", "infer_group", "longest_of"]
@@ -34,15 +35,14 @@ SIGNATURE = types.int64(
     types.float64[::1],
     types.float64[:, ::1],
     types.boolean[::1],
-    types.int64,
-    types.int64,
+    PROGRESS,
     types.float64[::1],
 )
 
 
 @subkernel()
 def _total(
-    cells: Floats,
+    cells: Cells,
     at: Layout,
     lane: int,
     scores: Floats,
@@ -66,7 +66,7 @@ def _total(
 
 
 @subkernel()
-def _sum_tops(cells: Floats, at: Layout) -> None:
+def _sum_tops(cells: Cells, at: Layout) -> None:
     """The sum of each lane's tops and what rounding took from it."""
     zero = spread(cells, 0.0)
     high, low = zero, zero
@@ -79,17 +79,17 @@ def _sum_tops(cells: Floats, at: Layout) -> None:
 
 
 @subkernel()
-def longest_of(sizes: Ints, order: Ints, starts: Ints, begin: int, end: int) -> int:
-    """The words of the longest sentence in groups begin..end-1."""
+def longest_of(sizes: Ints, order: Ints, starts: Ints) -> int:
+    """The words of the longest sentence in all groups."""
     longest = 0
-    for g in range(begin, end):
+    for g in range(starts.shape[0] - 1):
         longest = max(longest, sizes[order[starts[g]]])
     return longest
 
 
 @subkernel()
 def infer_group(
-    cells: Floats,
+    cells: Cells,
     scores: Floats,
     masses: Floats,
     sizes: Ints,

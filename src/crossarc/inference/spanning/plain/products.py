@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from crossarc.inference.lanes import (
     LANES,
+    Cells,
     Lanes,
     fused,
+    is_alone,
     load,
     load_entries,
     read_lane,
@@ -35,9 +37,9 @@ class Matrix(NamedTuple):
     row: int
 
 
-@subkernel()
+@subkernel(inline=True)
 def _tile(
-    cells: Floats,
+    cells: Cells,
     count: int,
     step: int,
     left: Matrix,
@@ -72,7 +74,7 @@ def _tile(
 
 
 @subkernel()
-def _load_four(cells: Floats, at: int) -> Four:
+def _load_four(cells: Cells, at: int) -> Four:
     return load(cells, at), load(cells, at + 1), load(cells, at + 2), load(cells, at + 3)
 
 
@@ -93,7 +95,7 @@ def _add_four(
 
 @subkernel()
 def _store_four(
-    cells: Floats, at: int, distance: int, a: Lanes, b: Lanes, c: Lanes, d: Lanes
+    cells: Cells, at: int, distance: int, a: Lanes, b: Lanes, c: Lanes, d: Lanes
 ) -> None:
     store(cells, at, a)
     store(cells, at + distance, b)
@@ -101,9 +103,9 @@ def _store_four(
     store(cells, at + 3 * distance, d)
 
 
-@subkernel()
+@subkernel(inline=True)
 def _column(
-    cells: Floats,
+    cells: Cells,
     count: int,
     step: int,
     left: Matrix,
@@ -127,9 +129,9 @@ def _column(
     _store_four(cells, target.first, target.row, s0, s1, s2, s3)
 
 
-@subkernel()
+@subkernel(inline=True)
 def _strip(
-    cells: Floats,
+    cells: Cells,
     count: int,
     step: int,
     left: Matrix,
@@ -165,7 +167,7 @@ def _at(matrix: Matrix, i: int, j: int) -> Matrix:
 
 @subkernel()
 def add_product(
-    cells: Floats,
+    cells: Cells,
     rows: int,
     columns: int,
     count: int,
@@ -181,7 +183,7 @@ def add_product(
     `step` is -1, downwards.
     """
     done = 0
-    if cells.ndim == 1:
+    if is_alone(cells):
         done = columns // LANES * LANES
         for j in range(0, done, LANES):
             for i in range(0, rows, 4):

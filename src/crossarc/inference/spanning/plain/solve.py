@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.extended import LOWEST_WEIGHT, normalised
 from crossarc.inference.lanes import (
+    Cells,
     choose,
     fused,
     load,
@@ -62,7 +63,7 @@ _LARGEST = 2.0**900
 
 @subkernel()
 def _prepare(
-    cells: Floats,
+    cells: Cells,
     at: Layout,
     scores: Floats,
     masses: Floats,
@@ -107,7 +108,7 @@ def _prepare(
 
 
 @subkernel()
-def _multiply_pivots(cells: Floats, at: Layout, mantissas: Floats, exponents: Ints) -> None:
+def _multiply_pivots(cells: Cells, at: Layout, mantissas: Floats, exponents: Ints) -> None:
     """Z of each lane as mantissa and exponent; a pivot that is too large fails."""
     for lane in range(mantissas.shape[0]):
         mantissa, exponent = 1.0, 0
@@ -121,7 +122,7 @@ def _multiply_pivots(cells: Floats, at: Layout, mantissas: Floats, exponents: In
 
 @subkernel()
 def _walk(
-    cells: Floats,
+    cells: Cells,
     at: Layout,
     single: bool,
     forbidden: bool,
@@ -156,7 +157,7 @@ def _walk(
 
 
 @subkernel()
-def _finish(cells: Floats, at: Layout, lift: bool) -> None:
+def _finish(cells: Cells, at: Layout, lift: bool) -> None:
     """mu[h, m] = w[h, m] E[h, m] / sum over h of the same; if `lift`, without the first factor."""
     zero, one = spread(cells, 0.0), spread(cells, 1.0)
     low, high, infinite = (
@@ -185,7 +186,7 @@ def _finish(cells: Floats, at: Layout, lift: bool) -> None:
 
 @subkernel()
 def solve_plain(
-    cells: Floats,
+    cells: Cells,
     at: Layout,
     scores: Floats,
     masses: Floats,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import fused, load, store
+from crossarc.inference.lanes import Cells, fused, load, store
 from crossarc.inference.spanning.plain.layout import FOUR, Layout
 from crossarc.inference.spanning.plain.products import Matrix, add_product
 from crossarc.kernels import subkernel
@@ -15,8 +15,8 @@ __all__ = ["substitute"]
 Floats = NDArray[np.float64]
 
 
-@subkernel()
-def _among_four(cells: Floats, at: Layout, last: int, step: int, a: int, b: int) -> None:
+@subkernel(inline=True)
+def _among_four(cells: Cells, at: Layout, last: int, step: int, a: int, b: int) -> None:
     """What four nodes owe to each other; `last` was eliminated last, then comes last - step."""
     n0, n1, n2, n3 = last - 3 * step, last - 2 * step, last - step, last
     stride = at.width + 1
@@ -37,7 +37,7 @@ def _among_four(cells: Floats, at: Layout, last: int, step: int, a: int, b: int)
 
 
 @subkernel()
-def substitute(cells: Floats, at: Layout, low: int, high: int, kept: int, upper: bool) -> None:
+def substitute(cells: Cells, at: Layout, low: int, high: int, kept: int, upper: bool) -> None:
     """E[k, m] = s[k, 0] + sum over x of s[k, x] E[x, m], m of the nodes that were kept.
 
     x are the nodes that were left when k was eliminated. Arguments as in `eliminate`.

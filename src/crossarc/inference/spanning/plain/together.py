@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import LANES
+from crossarc.inference.lanes import LANES, bare
 from crossarc.inference.spanning.plain.infer import SIGNATURE, infer_group, longest_of
 from crossarc.inference.spanning.plain.layout import aligned, room
+from crossarc.inference.turns import finish, take
 from crossarc.kernels import kernel
 
 __all__ = ["infer_together"]
@@ -29,21 +30,23 @@ def infer_together(
     out: Floats,
     totals: Floats,
     done: NDArray[np.bool_],
-    begin: int,
-    end: int,
+    progress: Ints,
     space: Floats,
 ) -> int:
-    """`infer_group` for groups begin..end-1 of up to LANES: g is order[starts[g]:starts[g + 1]].
+    """`infer_group` for groups of up to LANES, in turns: g is order[starts[g]:starts[g + 1]].
 
-    Works in `space` if that is large enough; returns how many floats are.
+    Works in `space` if that is large enough; returns how many floats it had.
     """
-    needed = room(longest_of(sizes, order, starts, begin, end), LANES)
+    needed = room(longest_of(sizes, order, starts), LANES)
     if space.shape[0] < needed:
         space = np.empty(needed)
-    cells = aligned(space)
-    for g in range(begin, end):
+    cells = bare(aligned(space))
+    g = take(progress)
+    while g < starts.shape[0] - 1:
         members = order[starts[g] : starts[g + 1]]
         infer_group(
             cells, scores, masses, sizes, offsets, members, single, wanted, out, totals, done
         )
-    return needed
+        finish(progress)
+        g = take(progress)
+    return int(space.shape[0])  # and so `space` is kept until here

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Lanes, choose, load, smaller, spread, store
+from crossarc.inference.lanes import Cells, Lanes, choose, load, smaller, spread, store
 from crossarc.inference.spanning.plain.layout import Layout
 from crossarc.kernels import subkernel
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 @subkernel()
-def _least(cells: Floats, least: Lanes, first: int, count: int, step: int) -> Lanes:
+def _least(cells: Cells, least: Lanes, first: int, count: int, step: int) -> Lanes:
     """The smallest number that is not 0 of `least` and `count` cells."""
     zero, infinite = spread(cells, 0.0), spread(cells, np.inf)
     for place in range(count):
@@ -26,7 +26,7 @@ def _least(cells: Floats, least: Lanes, first: int, count: int, step: int) -> La
 
 @subkernel()
 def watch_elimination(
-    cells: Floats, at: Layout, low: int, high: int, kept: int, upper: bool
+    cells: Cells, at: Layout, low: int, high: int, kept: int, upper: bool
 ) -> None:
     """Look at the factors and shares of nodes just eliminated; arguments as in `eliminate`."""
     for k in range(low if upper else kept, kept if upper else high):
@@ -42,7 +42,7 @@ def watch_elimination(
 
 @subkernel()
 def watch_substitution(
-    cells: Floats, at: Layout, low: int, high: int, kept: int, upper: bool
+    cells: Cells, at: Layout, low: int, high: int, kept: int, upper: bool
 ) -> None:
     """Look at the shares of nodes just substituted, and at all of E so far."""
     first, last = (low, kept) if upper else (kept, high)

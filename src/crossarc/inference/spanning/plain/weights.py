@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.exponentials import exact_difference, exponential
 from crossarc.inference.extended import LARGEST_SCORE
-from crossarc.inference.lanes import Lanes, choose, larger, load, smaller, spread, store
+from crossarc.inference.lanes import Cells, Lanes, choose, larger, load, smaller, spread, store
 from crossarc.inference.spanning.plain.layout import Layout
 from crossarc.kernels import subkernel
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 @subkernel()
-def find_tops(cells: Floats, at: Layout, single: bool) -> None:
+def find_tops(cells: Cells, at: Layout, single: bool) -> None:
     """The best score into each word, of the root only if there is no other; the root's shift.
 
     Lanes in which scores are too large, or a word has no head, are noted in `status`.
@@ -50,7 +50,7 @@ def find_tops(cells: Floats, at: Layout, single: bool) -> None:
 
 
 @subkernel()
-def exponentiate(cells: Floats, at: Layout, single: bool) -> tuple[Lanes, Lanes]:
+def exponentiate(cells: Cells, at: Layout, single: bool) -> tuple[Lanes, Lanes]:
     """Scores become weights relative to their column's top, 0 where an arc is forbidden.
 
     Returns how many arcs are allowed, and the lowest logarithm of a weight.
