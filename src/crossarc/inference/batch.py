@@ -109,6 +109,10 @@ class Batch:
         """The beginning of a message about a sentence: its place in the batch."""
         return f"sentence {index}: " if self.is_batch else ""
 
+    def width(self, index: int) -> int:
+        """The words of a sentence and the root."""
+        return self._widths[index]
+
     def square(self, index: int, flat: Floats | None = None) -> Floats:
         """A sentence's part of a flat array, by default of `arcs`, as a square view."""
         width, at = self._widths[index], self._starts[index]

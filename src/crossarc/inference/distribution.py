@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Literal, TypeVar, cast
 
@@ -15,9 +15,9 @@ from crossarc.errors import InfeasibleError, ScoreError
 from crossarc.inference.answers import Answers
 from crossarc.inference.batch import Batch, Scores
 from crossarc.inference.chance import stream
-from crossarc.inference.constraints import constrain
 from crossarc.inference.dependence import Dependence
 from crossarc.inference.information import Information
+from crossarc.inference.likelihood import Likelihood
 from crossarc.inference.moments import Moments
 from crossarc.once import once
 from crossarc.trees import Tree
@@ -40,7 +40,7 @@ def certified(tree: Tree, score: float, best: float | None = None) -> Tree:
     return tree
 
 
-class TreeDistribution(Information, Dependence, Moments):
+class TreeDistribution(Information, Dependence, Moments, Likelihood):
     """Trees with probability proportional to the exponential of their score.
 
     A sub-class says how to sum over its trees and how to find the best ones; scores, batches,
@@ -68,10 +68,20 @@ class TreeDistribution(Information, Dependence, Moments):
     def _totals(self) -> Floats:
         """(2, sentences): log Z as the sum of two floats, (-inf, 0) when there is no tree."""
 
+    @abstractmethod
+    def _arc_tables(self, logs: bool) -> Floats:
+        """Marginals of arcs or their logarithms, labels summed over, flat as the batch is.
+
+        0 or -inf when there is no tree. The totals come with them.
+        """
+
     @property
     @abstractmethod
-    def _arc_marginals(self) -> Floats:
-        """Marginals of arcs, labels summed over, flat as the batch is; 0 when there is no tree."""
+    def _best_trees(self) -> tuple[Ints, list[float]]:
+        """Heads of the best trees, end to end, -1 when there is none, and scores.
+
+        Without labels, a score is right where it is finite.
+        """
 
     @abstractmethod
     def _log_total(self, index: int) -> tuple[float, float]:
@@ -108,17 +118,14 @@ class TreeDistribution(Information, Dependence, Moments):
 
     # What a sub-class with factors beyond arcs provides as well.
 
-    def _factor_scores(self, index: int, tree: Tree) -> list[float]:
-        """The scores of the tree's parts, arcs apart."""
-        return []
-
     def _factors(self, index: int) -> dict[str, Any]:
         """The factors of one sentence, as arguments of the constructor."""
         return {}
 
     def log_partition(self) -> Any:
         """Log of the summed weight of all trees; -inf when there is none."""
-        return self._each(self._sum_total)
+        values = (self._totals[0] + self._totals[1]).tolist()
+        return values if self._batch.is_batch else values[0]
 
     def marginals(self) -> Any:
         """Probability of each arc, in the shape of the scores; read-only."""
@@ -135,6 +142,11 @@ class TreeDistribution(Information, Dependence, Moments):
 
     def argmax(self) -> Any:
         """The tree with the highest score."""
+        if self._is_plain_batch:
+            heads, scores = self._best_trees
+            if all(map(math.isfinite, scores)):
+                pairs = zip(self._batch.rows(heads), scores, strict=True)
+                return [certified(Tree._trusted(own), score) for own, score in pairs]
         return self._each(lambda index: self._feasible(index, self._best(index)))
 
     def kbest(self, k: int) -> Any:
@@ -170,22 +182,6 @@ class TreeDistribution(Information, Dependence, Moments):
         samples = self._answers.all(drawn)
         return samples if self._batch.is_batch else samples[0]
 
-    def log_prob(self, tree: Any = None, *, heads: Any = None) -> Any:
-        """Log-probability of a tree, or that some heads hold together.
-
-        Args:
-            tree: a Tree (for a batch a list of them); without labels under labelled scores, the
-                probabilities of all labels are summed.
-            heads: {m: h} (for a batch a list of them), in place of a tree.
-        """
-        if (tree is None) == (heads is None):
-            raise ValueError("give either a tree or heads=")
-        if heads is not None:
-            given = self._given(heads, Mapping)
-            return self._each(lambda index: self._log_prob_heads(index, given[index]))
-        trees = self._given(tree, Tree)
-        return self._each(lambda index: self._log_prob_tree(index, trees[index]))
-
     def min_risk(self, score_weight: float = 0.0) -> Any:
         """The tree with the highest expected number of right arcs (and labels).
 
@@ -210,17 +206,6 @@ class TreeDistribution(Information, Dependence, Moments):
 
         return self._each(safest)
 
-    def expected_attachment(self, tree: Any) -> Any:
-        """Expected share of the tree's words that have the right head (and label)."""
-        trees = self._given(tree, Tree)
-
-        def share(index: int) -> float:
-            probabilities = self._feasible_marginals(index, False)
-            # Summed over labels, a probability may be rounded to more than 1.
-            return min(1.0, float(np.mean(self._arcs_of(index, trees[index], probabilities))))
-
-        return self._each(share)
-
     # How the answers are made.
 
     @once
@@ -229,7 +214,16 @@ class TreeDistribution(Information, Dependence, Moments):
 
     def _tables(self, logs: bool) -> Any:
         """Marginals, or their logarithms."""
+        if self._is_plain_batch:
+            arcs = self._arc_tables(logs)
+            if np.isfinite(self._totals[0]).all():
+                return self._batch.squares(arcs)
         return self._each(lambda index: self._feasible_marginals(index, logs))
+
+    @property
+    def _is_plain_batch(self) -> bool:
+        """Whether frequent questions can be answered without a call a sentence."""
+        return self._batch.is_batch and not self._batch.labelled
 
     def _sum_total(self, index: int) -> float:
         high, low = self._log_total(index)
@@ -286,51 +280,3 @@ class TreeDistribution(Information, Dependence, Moments):
             what = f"a list of {len(self._batch)}" if self._batch.is_batch else "one"
             raise ValueError(f"expected {what} {kind.__name__}, as there are sentences")
         return listed
-
-    def _arcs_of(self, index: int, tree: Tree, table: Floats) -> Floats:
-        """The table's entries for the tree's arcs; labels summed over if the tree has none."""
-        if len(tree) != self._batch.sizes[index]:
-            raise ScoreError(
-                f"{self._batch.name(index)}the tree has {len(tree)} words, the scores "
-                f"{self._batch.sizes[index]}"
-            )
-        words = np.arange(1, len(tree) + 1)
-        picked: Floats = table[tree.heads, words]
-        if picked.ndim == 1:
-            return picked
-        if tree.labels is None:
-            return cast(Floats, picked.sum(axis=1))
-        labels = np.asarray(tree.labels)
-        if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= picked.shape[1]:
-            raise ScoreError(f"labels of the tree must be numbers from 0 to {picked.shape[1] - 1}")
-        return cast(Floats, picked[words - 1, labels])
-
-    def _log_prob_tree(self, index: int, tree: Tree) -> float:
-        batch = self._batch
-        high, low = self._feasible_total(index)
-        if self.root == "single" and not tree.is_single_root:
-            return -math.inf
-        if not self._in_support(tree):
-            return -math.inf
-        if batch.labelled and tree.labels is None:
-            tops = self._arcs_of(index, tree, batch.square(index))
-            masses = self._arcs_of(index, tree, batch.mass(index))
-            terms = [*tops.tolist(), *np.log(masses).tolist()]
-        else:
-            terms = self._arcs_of(index, tree, batch.scores(index)).tolist()
-        if -math.inf in terms:
-            return -math.inf
-        terms += self._factor_scores(index, tree)
-        return min(0.0, math.fsum([*terms, -high, -low]))
-
-    def _in_support(self, tree: Tree) -> bool:
-        """Whether the distribution is over trees like this one."""
-        return True
-
-    def _log_prob_heads(self, index: int, heads: Mapping[int, int]) -> float:
-        ours = self._feasible_total(index)
-        fixed = self._over(constrain(self._batch.scores(index), heads=heads), [index], 1)
-        high, low = fixed._log_total(0)
-        if high == -math.inf:
-            return -math.inf
-        return min(0.0, math.fsum([high, low, -ours[0], -ours[1]]))

@@ -79,12 +79,12 @@ class ProjectiveTrees(TreeDistribution):
                 dense array, or for `Parts` one number for each.
         """
         self._check_part(part)
-        return self._each(lambda index: self._feasible_parts(index, part, False))
+        return self._tables(False) if part == "arc" else self._part_tables(False)
 
     def log_marginals(self, part: PartName = "arc") -> Any:
         """Log-probability of each part, also where the probability itself would be 0; read-only."""
         self._check_part(part)
-        return self._each(lambda index: self._feasible_parts(index, part, True))
+        return self._tables(True) if part == "arc" else self._part_tables(True)
 
     def max_marginals(self, part: PartName = "arc") -> Any:
         """For each part the score of the best tree that has it, -inf without one; read-only."""
@@ -122,29 +122,24 @@ class ProjectiveTrees(TreeDistribution):
     def _totals(self) -> Floats:
         return self._fitting(self._kernels.totals)
 
-    @property
-    def _arc_marginals(self) -> Floats:
-        return self._kernels.arcs(False)
+    def _arc_tables(self, logs: bool) -> Floats:
+        return self._kernels.arcs(logs)
 
     def _log_total(self, index: int) -> tuple[float, float]:
         high, low = self._totals[:, index].tolist()
         return high, low
 
     def _marginals(self, index: int, logs: bool) -> Floats:
-        return self._part_marginals(index, "arc", logs)
+        return self._kernels.arc_marginals(index, logs)
 
-    def _feasible_parts(self, index: int, part: PartName, logs: bool) -> Floats:
-        table = self._part_marginals(index, part, logs)
-        return self._feasible(index, table if self._sum_total(index) > -math.inf else None)
+    def _part_tables(self, logs: bool) -> Any:
+        def table(index: int) -> Floats:
+            own = self._kernels.part_marginals(index, logs)
+            self._feasible_total(index)
+            own.flags.writeable = False
+            return own
 
-    def _part_marginals(self, index: int, part: PartName, logs: bool) -> Floats:
-        if part == "arc":
-            table = self._kernels.arc_marginals(index, logs)
-        else:
-            table = self._kernels.part_marginals(index, logs)
-        self._log_total(index)
-        table.flags.writeable = False
-        return table
+        return self._each(table)
 
     def _shaped(self, index: int, part: PartName, table: Floats) -> Floats:
         """The entries of one kind of parts, in the shape that was given."""
@@ -218,6 +213,11 @@ class ProjectiveTrees(TreeDistribution):
         return self._entropy(index) + self._divergence(index, other)
 
     # Best trees.
+
+    @property
+    def _best_trees(self) -> tuple[Ints, list[float]]:
+        heads, _, scores = self._kernels.trees
+        return heads, scores
 
     def _best(self, index: int) -> Tree | None:
         heads, siblings, score = self._kernels.best(index)

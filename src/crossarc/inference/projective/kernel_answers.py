@@ -13,6 +13,7 @@ from crossarc.inference.batch import Batch
 from crossarc.inference.packing import spread_labels
 from crossarc.inference.projective.sibling_factor import SiblingFactor
 from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
+from crossarc.once import once
 from crossarc.parallel import over_ranges
 
 __all__ = ["KernelAnswers", "best_tree"]
@@ -36,7 +37,6 @@ class KernelAnswers:
         self._threads = threads
         self._totals: Floats | None = None
         self._starts: list[int] = [0, *np.cumsum(batch.sizes).tolist()]
-        self._trees: tuple[Ints, Ints, list[float]] | None = None
         self._arcs: dict[bool, Floats] = {}
         self._parts: dict[bool, Floats] = {}
 
@@ -53,6 +53,7 @@ class KernelAnswers:
         if logs not in self._arcs:
             out = np.full(self._batch.arcs.shape[0], -np.inf if logs else 0.0)
             self._sum(LOG_MARGINALS if logs else MARGINALS, out, np.empty(0))
+            out.flags.writeable = False
             self._arcs[logs] = out
         return self._arcs[logs]
 
@@ -66,6 +67,7 @@ class KernelAnswers:
         spread_labels(
             batch.labelled[index], batch.square(index), batch.mass(index), arcs, logs, out
         )
+        out.flags.writeable = False
         return out
 
     def part_marginals(self, index: int, logs: bool) -> Floats:
@@ -76,11 +78,17 @@ class KernelAnswers:
             parts, out = np.empty_like(factor.rows), np.full(self._batch.arcs.shape[0], none)
             self._sum(LOG_MARGINALS if logs else MARGINALS, out, parts)
             self._parts[logs] = parts
+            out.flags.writeable = False
             self._arcs.setdefault(logs, out)  # an answer once given stays
         table, listed = factor.unpacked(index, self._parts[logs], none), factor.listed[index]
         if listed is None:
             return table
         return np.where(listed[1] >= 0, table.reshape(-1)[listed[1]], none)
+
+    @once
+    def trees(self) -> tuple[Ints, Ints, list[float]]:
+        """The best trees of all sentences, end to end; what `best` says about one."""
+        return self._best()
 
     def best(self, index: int) -> tuple[Ints, Ints, float]:
         """The best tree: heads, all -1 when there is none, siblings, the sum of its scores.
@@ -88,9 +96,7 @@ class KernelAnswers:
         The sum, parts included, is right where it is finite and arcs have no labels. Siblings are
         those of the factor's parts; without a factor they mean nothing.
         """
-        if self._trees is None:
-            self._trees = self._best()
-        heads, siblings, scores = self._trees
+        heads, siblings, scores = self.trees
         words = slice(self._starts[index], self._starts[index + 1])
         return heads[words], siblings[words], scores[index]
 

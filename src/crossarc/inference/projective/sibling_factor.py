@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -43,18 +44,24 @@ class SiblingFactor:
         self._single = single
         listed = self._listed(given)
         counts = [rows_of(words) for words in batch.sizes.tolist()]
+        ends = list(accumulate(counts))
         #: For each sentence, where its scores begin in `rows`.
-        self.starts: Ints = np.cumsum([0, *counts])[:-1]
+        self.starts: Ints = np.array([0, *ends[:-1]] if ends else [], np.int64)
+        used = ends[-1] if ends else 0
         #: The scores of parts, as `sibling_charts` places them; finite.
-        self.rows: Floats = np.empty(sum(counts) + 2 * max(batch.sizes.tolist(), default=0))
-        self.rows[sum(counts) :] = 0.0  # read beside a longer sentence
+        self.rows: Floats = np.empty(used + 2 * max(batch.sizes.tolist(), default=0))
+        self.rows[used:] = 0.0  # read beside a longer sentence
         #: For each sentence None, or of listed parts the scores and places in the dense array, -1
         #: for one that no tree has.
-        self.listed: list[tuple[Floats, Ints] | None] = []
-        for index, one in enumerate(listed):
-            is_listed = isinstance(one, Parts)
-            self.listed.append(self._check_parts(index, one) if is_listed else None)
-            self._pack(index, self._spread(index) if is_listed else self._check_dense(index, one))
+        self.listed: list[tuple[Floats, Ints] | None] = [None] * len(listed)
+        for index, (one, end, count) in enumerate(zip(listed, ends, counts, strict=True)):
+            if isinstance(one, Parts):
+                self.listed[index] = self._check_parts(index, one)
+                dense = self._spread(index)
+            else:
+                dense = self._check_dense(index, one)
+            if not pack(dense, single, self.rows[end - count :]):
+                self._pack_usable(index, dense)
 
     def own(self, index: int, rows: Floats | None = None) -> Floats:
         """A sentence's part of `rows`, or of an array like it."""
@@ -84,7 +91,7 @@ class SiblingFactor:
         return between & allowed[:, None, :] & siblings[:, :, None]
 
     def _check_dense(self, index: int, given: Any) -> Floats:
-        width = int(self._batch.sizes[index]) + 1
+        width = self._batch.width(index)
         array = np.asarray(given)
         if array.shape != (width,) * 3 or array.dtype.kind not in "fiu":
             raise ScoreError(
@@ -95,7 +102,7 @@ class SiblingFactor:
 
     def _spread(self, index: int) -> Floats:
         """Listed parts in a dense array."""
-        width = int(self._batch.sizes[index]) + 1
+        width = self._batch.width(index)
         kept = self.listed[index]
         assert kept is not None
         scores, places = kept
@@ -103,9 +110,8 @@ class SiblingFactor:
         full[places[places >= 0]] = scores[places >= 0]
         return full.reshape((width,) * 3)
 
-    def _pack(self, index: int, scores: Floats) -> None:
-        if pack(scores, self._single, self.own(index)):
-            return
+    def _pack_usable(self, index: int, scores: Floats) -> None:
+        """The same where some numbers are not finite: in places where no tree has a part?"""
         usable = self._usable(index)
         bad = np.flatnonzero(usable & ~np.isfinite(scores))
         if len(bad):
@@ -114,7 +120,7 @@ class SiblingFactor:
         pack(np.where(usable, scores, 0.0), self._single, self.own(index))
 
     def _check_parts(self, index: int, given: Parts) -> tuple[Floats, Ints]:
-        width = int(self._batch.sizes[index]) + 1
+        width = self._batch.width(index)
         name = self._batch.name(index)
         if given.index.shape[1] != 3:
             raise ScoreError(
@@ -150,7 +156,7 @@ class SiblingFactor:
 
     def unpacked(self, index: int, rows: Floats, empty: float) -> Floats:
         """A sentence's numbers of an array like `rows` as a dense array."""
-        width = int(self._batch.sizes[index]) + 1
+        width = self._batch.width(index)
         full = np.full((width,) * 3, empty)
         unpack(self.own(index, rows), self._single, full)
         return full
@@ -166,7 +172,7 @@ class SiblingFactor:
         if kept is None:
             return self.dense(index)
         scores, places = kept
-        width, used = int(self._batch.sizes[index]) + 1, places >= 0
+        width, used = self._batch.width(index), places >= 0
         places_used = np.unravel_index(places[used], (width,) * 3)
         return Parts(np.stack(places_used, axis=1), scores[used])
 

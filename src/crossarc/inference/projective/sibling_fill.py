@@ -30,7 +30,7 @@ from crossarc.inference.lanes import (
     transpose,
 )
 from crossarc.inference.projective.semirings import SUM, Semiring
-from crossarc.inference.projective.sibling_charts import part_place, part_range, row_place
+from crossarc.inference.projective.sibling_charts import part_place, row_place
 from crossarc.inference.projective.sibling_weights import HEAVIEST, LIGHTEST
 from crossarc.kernels import subkernel
 
@@ -76,12 +76,17 @@ def _eight_rows(rows: Floats, at: Ints, m: int) -> Eight:
 
 
 @subkernel(inline=True)
-def _find_rows(starts: Ints, widths: Ints, h: int, s: int, at: Ints, lanes: int) -> None:
+def _find_rows(
+    starts: Ints, widths: Ints, h: int, s: int, at: Ints, lanes: int, are_alike: bool
+) -> None:
     """Where each sentence has (h, s, 0), or would; -1 where it has no such words."""
     common = row_place(widths[0], h, s)
     for lane in range(lanes):
-        place = common if widths[lane] == widths[0] else row_place(widths[lane], h, s)
-        at[lane] = starts[lane] + place if max(h, s) < widths[lane] else -1
+        at[lane] = starts[lane] + common
+    for lane in range(0 if are_alike else lanes):
+        if widths[lane] < widths[0]:
+            is_there = max(h, s) < widths[lane]
+            at[lane] = starts[lane] + row_place(widths[lane], h, s) if is_there else -1
 
 
 @subkernel(inline=True)
@@ -122,7 +127,7 @@ def _together(weigh: Any) -> Any:
         buffer: Floats,
     ) -> Bounds:
         """The parts of h, s and m from first to last - 1, all on one side of h."""
-        place = part_place(h, s, first) if first < last else 0
+        place = part_place(h, s, first)
         bases, rests, masses = arcs
         for m in range(first, last, LANES):
             eight = transpose(_eight_rows(rows, at, m))
@@ -155,7 +160,7 @@ def _alone(weigh: Any) -> Any:
         buffer: Floats,
     ) -> Bounds:
         """The same for one sentence."""
-        place = part_place(h, s, first) if first < last else 0
+        place = part_place(h, s, first)
         numbers, zero = load_entries(_NUMBERS, 0), repeat(0.0)
         for m in range(first, last, LANES):
             base, rest, mass = (
@@ -218,12 +223,14 @@ def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
         bounds = repeat(np.inf), repeat(-np.inf)
         # Weights of forbidden arcs are 0, and do not count; scores do.
         least = repeat(0.0 if is_sum else -np.inf)
+        are_alike = widths[:lanes].min() == nodes
         for h in range(nodes):
-            for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
-                _find_rows(starts, widths, h, s, at, lanes)
-                for right in range(2):
-                    first, last = part_range(nodes, h, s)
-                    first, last = (max(first, h + 1), last) if right else (first, min(last, h))
+            # First s = h to the left, then s from the left to the right.
+            for turn in range(-1 if h > 0 else 0, 1 if h == 0 and single else nodes):
+                s = h if turn < 0 else turn
+                first, last = (s + 1, nodes) if turn >= h else (1, s)
+                if first < last:
+                    _find_rows(starts, widths, h, s, at, lanes, are_alike)
                     bounds = fill_row(
                         w, rows, at, arcs, nodes, h, s, first, last, bounds, least, buffer
                     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +50,6 @@ class SpanningTrees(TreeDistribution):
     """
 
     _sums: Floats | None = None
-    _all_feasible = False
 
     @property
     def _is_single(self) -> bool:
@@ -61,11 +59,13 @@ class SpanningTrees(TreeDistribution):
         """What is wanted of the batch; the sums come with it."""
         batch = self._batch
         sums, out = sum_over_trees(batch, self._is_single, wanted, self._threads)
-        self._all_feasible = bool(np.isfinite(sums[0]).all())
         if self._sums is None:
             self._sums = self._fitting(sums)
         out.flags.writeable = False
         return out
+
+    def _arc_tables(self, logs: bool) -> Floats:
+        return self._arc_log_marginals if logs else self._arc_marginals
 
     @once
     def _arc_marginals(self) -> Floats:
@@ -86,31 +86,9 @@ class SpanningTrees(TreeDistribution):
         high, low = self._totals[:, index]
         return float(high), float(low)
 
-    # For batches, the most frequent questions are answered without a call a sentence.
-
-    def log_partition(self) -> Any:
-        """Log of the summed weight of all trees; -inf when there is none."""
-        values = (self._totals[0] + self._totals[1]).tolist()
-        return values if self._batch.is_batch else values[0]
-
-    def _tables(self, logs: bool) -> Any:
-        arcs = self._arc_log_marginals if logs else self._arc_marginals
-        if self._batch.labelled or not self._batch.is_batch or not self._all_feasible:
-            return super()._tables(logs)
-        return self._batch.squares(arcs)
-
-    def argmax(self) -> Any:
-        """The tree with the highest score."""
-        heads, scores = self._best_trees
-        if self._batch.labelled or not self._batch.is_batch or not all(map(math.isfinite, scores)):
-            return super().argmax()
-        rows = self._batch.rows(heads)
-        pairs = zip(rows, scores, strict=True)
-        return [certified(Tree._trusted(own), score) for own, score in pairs]
-
     def _marginals(self, index: int, logs: bool) -> Floats:
         batch = self._batch
-        arcs = batch.square(index, self._arc_log_marginals if logs else self._arc_marginals)
+        arcs = batch.square(index, self._arc_tables(logs))
         if not batch.labelled:
             return arcs
         out = np.empty(batch.labelled[index].shape)
@@ -139,7 +117,6 @@ class SpanningTrees(TreeDistribution):
 
     @once
     def _best_trees(self) -> tuple[Ints, list[float]]:
-        """The heads of all sentences' best trees end to end, and their scores."""
         from crossarc.inference.spanning.argmax import best_heads_batch, score_trees
 
         batch = self._batch
