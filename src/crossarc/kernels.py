@@ -54,6 +54,7 @@ KERNEL_MODULES = (
     "crossarc.inference.forest.viterbi",
     "crossarc.inference.slopes",
     "crossarc.inference.projective.eisner_best",
+    "crossarc.inference.projective.eisner_envelope",
     "crossarc.inference.projective.eisner_sums",
     "crossarc.inference.projective.eisner_wide",
     "crossarc.inference.projective.first_order",

@@ -95,7 +95,7 @@ def first_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple
     out = np.zeros(len(batch.arcs))
     arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, single, wanted)
     if plain:
-        none = np.empty(0, np.int64)
+        none = np.empty(0)
         eisner_sums._infer_plain(*arrays, none, out, totals, 0, 1)
     else:
         infer_wide(*arrays, out, totals)

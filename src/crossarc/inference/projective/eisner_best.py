@@ -34,7 +34,7 @@ from crossarc.inference.projective.panels import (
 from crossarc.inference.projective.semirings import BEST
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
-__all__ = ["best_heads_batch"]
+__all__ = ["best_heads_batch", "fill_arcs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,7 +48,7 @@ _inside = inside_pass(BEST)
 
 
 @subkernel()
-def _fill_arcs(space: Floats, scores: Floats, nodes: int) -> None:
+def fill_arcs(space: Floats, scores: Floats, nodes: int) -> None:
     """Scores as weights, -inf where there is no arc, shrunk if sums could overflow."""
     width = width_of(nodes)
     largest = 0.0
@@ -130,7 +130,7 @@ def best_heads_batch(
     stack = np.empty(6 * longest + 6, np.int64)
     for s in range(begin, end):
         nodes, at = sizes[s] + 1, offsets[s]
-        _fill_arcs(space, flat_scores[at : at + nodes * nodes], nodes)
+        fill_arcs(space, flat_scores[at : at + nodes * nodes], nodes)
         heads = out_heads[place : place + nodes - 1]
         place += nodes - 1
         if _inside(space, nodes, single_root) > -np.inf:

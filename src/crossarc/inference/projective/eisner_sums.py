@@ -2,7 +2,7 @@
 
 Eisner's algorithm (1996) as inside and outside pass (Koo et al. 2007, section 2.2), O(n^3), in
 float64 after taking a potential from the scores into each word: first their maximum; if items then
-lie too far apart for float64, the score in the best tree. Otherwise in numbers with a wide
+lie too far apart for float64, that of `eisner_envelope`. Otherwise in numbers with a wide
 exponent. docs/numerics.md proves the rule.
 """
 
@@ -35,7 +35,6 @@ from crossarc.inference.projective.weights import (
     best_scores,
     fill_weights,
     root_shift,
-    tree_scores,
 )
 from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
@@ -137,7 +136,7 @@ def _infer_one(
     nodes: int,
     single: bool,
     wanted: int,
-    heads: Ints,
+    given: Floats,
     out: Floats,
     space: Floats,
     buffer: Floats,
@@ -149,10 +148,10 @@ def _infer_one(
     for m in range(1, nodes):
         if potentials[m] == -np.inf:
             return -np.inf, 0.0
-    if heads.shape[0] > 0:
-        if heads[0] < 0:
+    if given.shape[0] > 0:
+        if np.isnan(given[0]):
             return -np.inf, 0.0
-        tree_scores(scores, nodes, single, heads, potentials)
+        potentials[1:] = given
     shift = root_shift(scores, nodes, single, potentials)
     if shift == -np.inf:
         return -np.inf, 0.0
@@ -172,7 +171,7 @@ def _infer_one(
 
 @kernel(
     types.void(
-        READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, READ_INT, _F1, _F2, _INT, _INT
+        READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, READ_FLOAT, _F1, _F2, _INT, _INT
     )
 )
 def _infer_plain(
@@ -182,7 +181,7 @@ def _infer_plain(
     offsets: Ints,
     single: bool,
     wanted: int,
-    heads: Ints,
+    given: Floats,
     out: Floats,
     totals: Floats,
     begin: int,
@@ -191,8 +190,7 @@ def _infer_plain(
     """`infer` in float64; the total is infinite where that is not certain to be enough.
 
     Args:
-        heads: of the sentences' best trees, whose scores are taken as potentials; or empty, and
-            the best scores into the words are.
+        given: potentials, as from `envelope`; or empty, and the best scores into the words are.
     """
     longest, place = longest_of(sizes, begin, end)
     space = np.zeros(room(longest + 1))
@@ -206,7 +204,7 @@ def _infer_plain(
             nodes,
             single,
             wanted,
-            heads[place : place + nodes - 1],
+            given[place : place + nodes - 1],
             out[whole],
             space,
             buffer,
@@ -237,7 +235,7 @@ def infer(
         out: marginals or their logarithms; column 0 and the diagonal are left alone.
         totals: (2, sentences): log Z as the sum of two floats; NaN where scores are too large.
     """
-    none = np.empty(0, np.int64)
+    none = np.empty(0)
     _infer_plain(scores, masses, sizes, offsets, single, wanted, none, out, totals, begin, end)
     left = begin + np.flatnonzero(np.isposinf(totals[0, begin:end]))
     for is_last in (False, True):
@@ -250,10 +248,10 @@ def infer(
 
             infer_wide(*some, out, found)
         else:
-            from crossarc.inference.projective.eisner_best import best_heads_batch
+            from crossarc.inference.projective.eisner_envelope import envelope
 
-            heads = np.empty(int(sizes[left].sum()), np.int64)
-            best_heads_batch(scores, sizes[left], offsets[left], single, heads, 0, len(left))
-            _infer_plain(*some, heads, out, found, 0, len(left))
+            given = np.empty(int(sizes[left].sum()))
+            envelope(scores, sizes[left], offsets[left], single, given, 0, len(left))
+            _infer_plain(*some, given, out, found, 0, len(left))
         totals[:, left] = found
         left = left[np.isposinf(found[0])]

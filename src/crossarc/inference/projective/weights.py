@@ -17,10 +17,9 @@ from crossarc.inference.lanes import LANES
 from crossarc.inference.projective.panels import arc_place, blocks_of, width_of
 from crossarc.kernels import subkernel
 
-__all__ = ["assemble", "best_scores", "difference", "fill_weights", "root_shift", "tree_scores"]
+__all__ = ["assemble", "best_scores", "difference", "fill_weights", "root_shift"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Weights that are not 0 are between these.
 _LOWEST, _HIGHEST = -620.0, 620.0  # 2^-894, 2^894
@@ -50,14 +49,6 @@ def best_scores(scores: Floats, nodes: int, single: bool, potentials: Floats) ->
             if h > 0 or not single or potentials[m] == -np.inf:
                 potentials[m] = max(potentials[m], row[m])
     return fit
-
-
-@subkernel()
-def tree_scores(scores: Floats, nodes: int, single: bool, heads: Ints, potentials: Floats) -> None:
-    """The scores of a tree's arcs, for a single root's modifier its best other score."""
-    for m in range(1, nodes):
-        if not (single and heads[m - 1] == 0):
-            potentials[m] = scores[heads[m - 1] * nodes + m]
 
 
 @subkernel()
