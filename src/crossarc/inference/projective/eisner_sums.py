@@ -142,7 +142,8 @@ def _infer_one(
     buffer: Floats,
 ) -> tuple[float, float]:
     """log Z as the sum of two floats; infinite where float64 is not certain to be enough."""
-    potentials, rest = buffer[:nodes], buffer[nodes:]
+    # With room behind them: eights of potentials are read.
+    potentials, rest = buffer[: nodes + LANES], buffer[nodes + LANES :]
     if not best_scores(scores, nodes, single, potentials):
         return np.nan, np.nan
     for m in range(1, nodes):
@@ -151,7 +152,7 @@ def _infer_one(
     if given.shape[0] > 0:
         if np.isnan(given[0]):
             return -np.inf, 0.0
-        potentials[1:] = given
+        potentials[1:nodes] = given
     shift = root_shift(scores, nodes, single, potentials)
     if shift == -np.inf:
         return -np.inf, 0.0
@@ -194,7 +195,7 @@ def _infer_plain(
     """
     longest, place = longest_of(sizes, begin, end)
     space = np.zeros(room(longest + 1))
-    buffer = np.empty(2 * longest + 2)
+    buffer = np.zeros(longest + 1 + LANES + LANES * width_of(longest + 1))
     for s in range(begin, end):
         nodes, at = sizes[s] + 1, offsets[s]
         whole = slice(at, at + nodes * nodes)

@@ -12,15 +12,31 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import LARGEST_SCORE, exp_parts, power_of_two, times_ln2
-from crossarc.inference.lanes import LANES
-from crossarc.inference.projective.panels import arc_place, blocks_of, width_of
+from crossarc.inference.entries import entry, put
+from crossarc.inference.exponentials import exact_difference, exponential
+from crossarc.inference.extended import LARGEST_SCORE, times_ln2
+from crossarc.inference.lanes import (
+    LANES,
+    Eight,
+    Lanes,
+    choose,
+    larger,
+    load_entries,
+    repeat,
+    smaller,
+    store_entries,
+    transpose,
+)
+from crossarc.inference.projective.panels import arc_place, width_of
 from crossarc.kernels import subkernel
 
 __all__ = ["assemble", "best_scores", "difference", "fill_weights", "root_shift"]
 
 Floats = NDArray[np.float64]
 
+Seen = tuple[Lanes, Lanes, Lanes]
+
+_EIGHT, _NUMBERS = np.zeros((1, LANES)), np.arange(float(LANES))
 # Weights that are not 0 are between these.
 _LOWEST, _HIGHEST = -620.0, 620.0  # 2^-894, 2^894
 
@@ -63,24 +79,81 @@ def root_shift(scores: Floats, nodes: int, single: bool, potentials: Floats) -> 
     return shift
 
 
-@subkernel()
-def _row_weights(
-    scores: Floats, potentials: Floats, shift: float, weights: Floats
-) -> tuple[bool, int]:
-    """exp(scores - potentials - shift) without a branch, so that it becomes vector instructions.
+@subkernel(inline=True)
+def _weigh(score: Lanes, potential: Lanes, shift: float, seen: Seen) -> tuple[Lanes, Seen]:
+    """exp(score - potential - shift), 0 for a forbidden arc; and what was seen so far."""
+    nothing, zero = repeat(-np.inf), repeat(0.0)
+    # What comes of -inf is not used.
+    x, tail = exact_difference(score, potential)
+    x, more = exact_difference(x, repeat(shift))
+    weight = exponential(_EIGHT, x, tail + more)
+    weight = choose(nothing, score, weight, zero)
+    least, most, count = seen
+    least = smaller(choose(nothing, score, x, zero), least)
+    most = larger(choose(nothing, score, x, zero), most)
+    return weight, (least, most, count + choose(nothing, score, repeat(1.0), zero))
 
-    Returns whether those that are not 0 fit, and how many are 0.
-    """
-    fits, absent = True, 0
-    for m in range(scores.shape[0]):
-        usable = scores[m] > -np.inf
-        x, tail = difference(scores[m] if usable else potentials[m], potentials[m])
-        x, more = difference(x, shift if usable else 0.0)
-        fits &= (x > _LOWEST) & (x < _HIGHEST)
-        mantissa, exponent = exp_parts(min(x, _HIGHEST), tail + more)
-        weights[m] = mantissa * power_of_two(exponent) if usable else 0.0
-        absent += not usable
-    return fits, absent
+
+@subkernel()
+def _copy_heads(scores: Floats, nodes: int, low: int, rows: Floats, width: int) -> None:
+    """The scores of eight heads, -inf where there is no head or no word."""
+    for r in range(LANES):
+        h = low + r
+        for m in range(nodes if h < nodes else 0):
+            put(rows, r * width + m, entry(scores, h * nodes + m))
+        for m in range(nodes if h < nodes else 0, width):
+            put(rows, r * width + m, -np.inf)
+
+
+@subkernel(inline=True)
+def _eight_rows(rows: Floats, width: int, m: int) -> Eight:
+    return (
+        load_entries(rows, m),
+        load_entries(rows, m + width),
+        load_entries(rows, m + 2 * width),
+        load_entries(rows, m + 3 * width),
+        load_entries(rows, m + 4 * width),
+        load_entries(rows, m + 5 * width),
+        load_entries(rows, m + 6 * width),
+        load_entries(rows, m + 7 * width),
+    )
+
+
+@subkernel()
+def _weigh_heads(
+    space: Floats,
+    nodes: int,
+    width: int,
+    low: int,
+    rows: Floats,
+    potentials: Floats,
+    shift: float,
+    seen: Seen,
+) -> Seen:
+    """The arcs of eight heads: to the right row by row, to the left with heads as lanes."""
+    for r in range(min(LANES, nodes - low)):
+        own = shift if low + r == 0 else 0.0
+        for first in range(low, nodes, LANES):
+            scores, tops = load_entries(rows, r * width + first), load_entries(potentials, first)
+            if first == low:
+                scores = choose(repeat(float(r)), load_entries(_NUMBERS, 0), scores, _nothing())
+            weight, seen = _weigh(scores, tops, own, seen)
+            store_entries(space, arc_place(width, low + r, first), weight)
+    for first in range(0, low + 1, LANES):
+        eight = transpose(_eight_rows(rows, width, first))
+        for x in range(LANES):
+            m = first + x
+            scores = eight[x]
+            if first == low:
+                scores = choose(repeat(float(x)), load_entries(_NUMBERS, 0), scores, _nothing())
+            weight, seen = _weigh(scores, repeat(entry(potentials, m)), 0.0, seen)
+            store_entries(space, arc_place(width, m, low) + LANES, weight)
+    return seen
+
+
+@subkernel(inline=True)
+def _nothing() -> Lanes:
+    return repeat(-np.inf)
 
 
 @subkernel()
@@ -91,29 +164,34 @@ def fill_weights(
     masses: Floats,
     potentials: Floats,
     shift: float,
-    buffer: Floats,
+    rows: Floats,
 ) -> tuple[bool, bool]:
-    """Weights into the charts' space; returns whether they fit, and whether an arc is forbidden."""
+    """Weights into the charts' space; returns whether they fit, and whether an arc is forbidden.
+
+    Args:
+        potentials: with seven numbers behind them that may be anything finite.
+        rows: to work in, eight times the width of a chart.
+    """
     width = width_of(nodes)
-    fits, absent = True, 0
-    row = buffer[:nodes]
-    own = potentials[1:nodes]
-    for h in range(nodes):
-        row[0] = 0.0
-        arcs = scores[h * nodes + 1 : (h + 1) * nodes]
-        fit, missing = _row_weights(arcs, own, shift if h == 0 else 0.0, row[1:])
-        fits, absent = fits and fit, absent + missing
-        if masses.shape[0] > 0:
-            for m in range(1, nodes):
-                row[m] *= masses[h * nodes + m]
-        for m in range(h):
-            space[arc_place(width, m, h) + LANES] = row[m]
-        for m in range(h // LANES * LANES, blocks_of(nodes) * LANES):
-            space[arc_place(width, h, m)] = row[m] if h < m < nodes else 0.0
-            if not h < m < nodes:
-                space[arc_place(width, h, m) + LANES] = 0.0
-    # Each word is absent as its own head.
-    return fits, absent > nodes - 1
+    seen = repeat(0.0), repeat(0.0), repeat(0.0)
+    for low in range(0, nodes, LANES):
+        _copy_heads(scores, nodes, low, rows, width)
+        seen = _weigh_heads(space, nodes, width, low, rows, potentials, shift, seen)
+    if masses.shape[0] > 0:
+        for m in range(1, nodes):
+            for h in range(nodes):
+                if h != m:
+                    place = arc_place(width, min(h, m), max(h, m)) + (LANES if m < h else 0)
+                    space[place] *= masses[h * nodes + m]
+    least, most, count = seen
+    store_entries(rows, 0, least)
+    store_entries(rows, LANES, most)
+    store_entries(rows, 2 * LANES, count)
+    fits, allowed = True, 0.0
+    for lane in range(LANES):
+        fits &= rows[lane] > _LOWEST and rows[LANES + lane] < _HIGHEST
+        allowed += rows[2 * LANES + lane]
+    return fits, allowed < (nodes - 1) ** 2
 
 
 @subkernel()
