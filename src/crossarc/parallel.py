@@ -44,7 +44,8 @@ def over_ranges(
     """
     workers = min(thread_count(threads), len(costs))
     if workers <= 1:
-        work(0, len(costs))
+        if len(costs):
+            work(0, len(costs))
         return
     listed = costs.tolist() if isinstance(costs, np.ndarray) else costs
     waiting = deque(_ranges(listed, workers * _CHUNKS_A_THREAD))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import EXP_COEFFICIENTS, INVERSE_LN2, LN2_HIGH, LN2_LOW
-from crossarc.inference.lanes import WHOLE, Cells, Lanes, fused, spread, times_power_of_two
+from crossarc.inference.lanes import WHOLE, AnyCells, Lanes, fused, spread, times_power_of_two
 from crossarc.kernels import subkernel
 
 __all__ = ["exact_difference", "exact_sum", "exponential"]
@@ -31,7 +31,7 @@ def exact_sum(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
 
 
 @subkernel(inline=True)
-def exponential(cells: Floats | Cells, x: Lanes, tail: Lanes) -> Lanes:
+def exponential(cells: AnyCells, x: Lanes, tail: Lanes) -> Lanes:
     """exp(x + tail) for x from -700 to 700, as `extended.exp_parts`; `cells` tells the lanes."""
     whole = spread(cells, WHOLE)
     power = fused(x, spread(cells, INVERSE_LN2), whole)

@@ -24,10 +24,12 @@ from numpy.typing import NDArray
 __all__ = [
     "LANES",
     "WHOLE",
+    "AnyCells",
     "Cells",
     "Eight",
     "Lanes",
     "bare",
+    "beyond",
     "choose",
     "fused",
     "is_alone",
@@ -71,6 +73,8 @@ class Lanes:
 class Cells:
     """Where an array of cells begins, as type checkers see it."""
 
+
+AnyCells = Floats | Cells
 
 Eight = tuple[Lanes, Lanes, Lanes, Lanes, Lanes, Lanes, Lanes, Lanes]
 
@@ -176,6 +180,15 @@ def _bare(typing: Any, array: Any) -> Any:
         return context.make_array(sig.args[0])(context, builder, value=values[0]).data
 
     return signature(_CellsType(array.ndim), array), emit
+
+
+def _beyond(typing: Any, cells: Any, count: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        cells, count = values
+        size = ir.Constant(count.type, LANES if sig.args[0].ndim == 2 else 1)
+        return builder.gep(cells, [builder.mul(count, size)])
+
+    return signature(cells, cells, types.int64), emit
 
 
 def _is_alone(typing: Any, cells: Any) -> Any:
@@ -313,23 +326,25 @@ def _larger(typing: Any, x: Any, y: Any) -> Any:
 #: as they come and go, which in a short function takes longer than the work). Somebody else must
 #: keep the array for as long.
 bare: Callable[[Floats], Cells] = intrinsic(_bare)
+#: The cells behind the first so many.
+beyond: Callable[[Cells, int], Cells] = intrinsic(_beyond)
 #: Whether a cell is one number.
 is_alone: Callable[[Cells], bool] = intrinsic(_is_alone)
 #: A cell of an array; no check of bounds.
-load: Callable[[Floats | Cells, int], Lanes] = intrinsic(_load)
-store: Callable[[Floats | Cells, int, Lanes], None] = intrinsic(_store)
+load: Callable[[AnyCells, int], Lanes] = intrinsic(_load)
+store: Callable[[AnyCells, int, Lanes], None] = intrinsic(_store)
 #: One sentence's number in a cell.
-read_lane: Callable[[Floats | Cells, int, int], float] = intrinsic(_read_lane)
-write_lane: Callable[[Floats | Cells, int, int, float], None] = intrinsic(_write_lane)
+read_lane: Callable[[AnyCells, int, int], float] = intrinsic(_read_lane)
+write_lane: Callable[[AnyCells, int, int, float], None] = intrinsic(_write_lane)
 #: Eight neighbours from anywhere in a flat array.
-load_entries: Callable[[Floats | Cells, int], Lanes] = intrinsic(_load_entries)
-store_entries: Callable[[Floats | Cells, int, Lanes], None] = intrinsic(_store_entries)
+load_entries: Callable[[AnyCells, int], Lanes] = intrinsic(_load_entries)
+store_entries: Callable[[AnyCells, int, Lanes], None] = intrinsic(_store_entries)
 #: Eight times eight numbers, rows to columns.
 transpose: Callable[[Eight], Eight] = intrinsic(_transpose)
 #: The same number eight times.
 repeat: Callable[[float], Lanes] = intrinsic(_repeat)
 #: The same number for every sentence, as a cell of the array would be.
-spread: Callable[[Floats | Cells, float], Lanes] = intrinsic(_spread)
+spread: Callable[[AnyCells, float], Lanes] = intrinsic(_spread)
 #: x y + z, rounded once where the machine can.
 fused: Callable[[Lanes, Lanes, Lanes], Lanes] = intrinsic(_fused)
 #: x 2^k for whole k from -1022 to 1023, given as k + WHOLE.

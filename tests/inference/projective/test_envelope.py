@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from support.law_base import assert_accurate, assert_marginals
 
 from crossarc.inference.batch import Batch
-from crossarc.inference.projective import eisner_sums
 from crossarc.inference.projective.eisner_envelope import envelope
+from crossarc.inference.projective.eisner_plain import infer_plain
 from crossarc.inference.projective.eisner_wide import infer_wide
 from crossarc.inference.spanning.wanted import MARGINALS
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 def potentials(batch: Batch, single: bool) -> Floats:
     out = np.empty(int(batch.sizes.sum()))
-    envelope(batch.arcs, batch.sizes, batch.offsets, single, out, 0, len(batch))
+    envelope(batch.arcs, batch.sizes, batch.offsets, single, out)
     return out
 
 
@@ -88,8 +88,8 @@ def test_float64_is_enough_with_them(n: int, scale: float, single: bool) -> None
     batch = Batch([drawn(n, scale, 1, 0.0)])
     arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, single, MARGINALS)
     outs, totals = np.zeros((3, len(batch.arcs))), np.empty((3, 2, 1))
-    eisner_sums._infer_plain(*arrays, np.empty(0), outs[0], totals[0], 0, 1)
-    eisner_sums._infer_plain(*arrays, potentials(batch, single), outs[1], totals[1], 0, 1)
+    infer_plain(*arrays, np.empty(0), outs[0], totals[0])
+    infer_plain(*arrays, potentials(batch, single), outs[1], totals[1])
     infer_wide(*arrays, outs[2], totals[2])
     assert np.isposinf(totals[0, 0, 0])
     assert_accurate(float(totals[1].sum()), float(totals[2].sum()))

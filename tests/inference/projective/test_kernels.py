@@ -18,10 +18,11 @@ from support.forest_trees import ForestTrees
 from support.law_base import assert_accurate, assert_marginals
 from support.projective_reference import highest, over_trees
 
-from crossarc import ProjectiveTrees
+from crossarc import InfeasibleError, ProjectiveTrees
 from crossarc.inference.batch import Batch
-from crossarc.inference.projective import eisner_sums
+from crossarc.inference.projective.eisner_plain import infer_plain
 from crossarc.inference.projective.eisner_wide import infer_wide
+from crossarc.inference.projective.short_alone import short_alone
 from crossarc.inference.projective.sibling_factor import SiblingFactor
 from crossarc.inference.projective.sibling_sums_alone import sum_alone
 from crossarc.inference.projective.sibling_wide import sum_wide
@@ -67,6 +68,24 @@ def test_first_order(n: int, scale: float, forbidden: float, labels: int, seed: 
         assert_same(ProjectiveTrees(scores, root=root), ForestTrees(scores, root=root), ("arc",))
 
 
+@settings(max_examples=40)
+@given(LENGTHS, SCALES, st.sampled_from([0.0, 0.3, 0.8]), st.booleans(), SEEDS)
+def test_short_and_long(n: int, scale: float, forbidden: float, single: bool, seed: int) -> None:
+    """The kernels for short and long sentences are two implementations of the same algorithm."""
+    scores = drawn(n, scale, seed, forbidden)
+    for wanted in (TOTAL, MARGINALS, LOG_MARGINALS):
+        (total, table), (other, expected) = (
+            infer(scores, single, wanted, True) for infer in (short, first_order)
+        )
+        assert (total == math.inf) == (other == math.inf)
+        if math.isfinite(total):
+            assert_accurate(total, other)
+        if math.isfinite(total) and wanted != TOTAL:
+            np.testing.assert_array_equal(np.isneginf(table), np.isneginf(expected))
+            possible = np.isfinite(expected)
+            np.testing.assert_allclose(table[possible], expected[possible], 1e-12, 1e-14)
+
+
 @settings(max_examples=50)
 @given(LENGTHS, SCALES, st.sampled_from([0.0, 0.3, 0.8]), st.sampled_from([0, 2]), SEEDS)
 def test_sibling(n: int, scale: float, forbidden: float, labels: int, seed: int) -> None:
@@ -90,15 +109,25 @@ def test_against_the_recursive_definition(root: str, with_factor: bool) -> None:
 
 
 def first_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple[float, Floats]:
-    """One arithmetic alone; log Z is infinite where float64 is refused."""
+    """One arithmetic alone, by panels; log Z is infinite where float64 is refused."""
     batch, totals = Batch([scores]), np.empty((2, 1))
     out = np.zeros(len(batch.arcs))
     arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, single, wanted)
     if plain:
-        none = np.empty(0)
-        eisner_sums._infer_plain(*arrays, none, out, totals, 0, 1)
+        infer_plain(*arrays, np.empty(0), out, totals)
     else:
         infer_wide(*arrays, out, totals)
+    return float(totals.sum()), batch.square(0, out)
+
+
+def short(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple[float, Floats]:
+    """The same by the kernel for short sentences."""
+    if not plain:
+        return first_order(scores, single, wanted, plain)
+    batch, totals = Batch([scores]), np.empty((2, 1))
+    out, first = np.zeros(len(batch.arcs)), np.zeros(1, np.int64)
+    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, first, np.array([0, 1]))
+    short_alone(*arrays, single, wanted, out, totals, 0, 1, np.empty(0))
     return float(totals.sum()), batch.square(0, out)
 
 
@@ -119,7 +148,7 @@ def second_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tupl
     return float(totals.sum()), np.concatenate([out, factor.unpacked(0, parts, 0.0).reshape(-1)])
 
 
-@pytest.mark.parametrize("infer", [first_order, second_order])
+@pytest.mark.parametrize("infer", [first_order, short, second_order])
 @pytest.mark.parametrize("single", [True, False])
 @pytest.mark.parametrize(("n", "scale"), [(1, 1.0), (5, 10.0), (12, 1.0), (20, 3.0)])
 def test_two_arithmetics(infer: Any, single: bool, n: int, scale: float) -> None:
@@ -131,7 +160,7 @@ def test_two_arithmetics(infer: Any, single: bool, n: int, scale: float) -> None
         np.testing.assert_allclose(plain[1], wide[1], rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.parametrize("infer", [first_order, second_order])
+@pytest.mark.parametrize("infer", [first_order, short, second_order])
 @pytest.mark.parametrize("single", [True, False])
 def test_float64_refuses_what_it_cannot_hold(infer: Any, single: bool) -> None:
     """Standard deviation 1000, and one arc that is 2,000 below all others."""
@@ -145,7 +174,8 @@ def test_float64_refuses_what_it_cannot_hold(infer: Any, single: bool) -> None:
 def test_results_do_not_depend_on_neighbours_or_threads(with_factor: bool) -> None:
     """To the last bit, also beside sentences that overflow float64, and in any order."""
     kinds = [(5, 1.0, 0.0), (30, 1000.0, 0.0), (5, 1.0, 0.5), (17, 40.0, 0.0), (1, 1.0, 0.0)]
-    batch = [drawn(n, scale, place, lost) for place, (n, scale, lost) in enumerate(kinds * 2)]
+    kinds += [(6, 2.0, 0.0), (60, 1.0, 0.0), (50, 1.0, 0.2), (4, 1.0, 0.8), (51, 40.0, 0.0)]
+    batch = [drawn(n, scale, place, lost) for place, (n, scale, lost) in enumerate(kinds)]
     factors = [np.random.default_rng(len(one)).normal(size=(len(one),) * 3) for one in batch]
 
     def ask(places: list[int], threads: int) -> dict[int, Any]:
@@ -171,6 +201,32 @@ def test_results_do_not_depend_on_neighbours_or_threads(with_factor: bool) -> No
             np.testing.assert_array_equal(found[place][1], alone[1])
             np.testing.assert_array_equal(found[place][2], alone[2])
             assert found[place][3] == alone[3]
+
+
+@pytest.mark.parametrize("labels", [0, 2])
+@pytest.mark.parametrize("root", ROOTS)
+def test_sentences_in_lockstep(root: str, labels: int) -> None:
+    """Eight lanes of like lengths, and a ninth sentence: each as it is alone, to the last bit.
+
+    Standard deviation 30 needs the potentials of the envelope, 300 the wide exponents; the last
+    sentence but one has no tree.
+    """
+    lengths, scales = [19, 22, 22, 21, 22, 18, 22, 20, 22], [1.0, 30.0, 1.0, 300.0, 3.0] * 2
+    batch = [
+        drawn(n, scale, place, 0.2 * (place % 2), labels)
+        for place, (n, scale) in enumerate(zip(lengths, scales, strict=False))
+    ]
+    batch[7][:, 3] = -np.inf
+    together = ProjectiveTrees(batch, root=root)
+    with pytest.raises(InfeasibleError, match="sentence 7"):
+        together.marginals()
+    for place, scores in enumerate(batch):
+        alone = ProjectiveTrees(scores, root=root)
+        assert together.log_partition()[place] == alone.log_partition()
+        if place != 7:
+            for logs in (False, True):
+                ours, theirs = together._marginals(place, logs), alone._marginals(0, logs)
+                np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("labels", [0, 2])

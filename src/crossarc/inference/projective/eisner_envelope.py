@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from crossarc.inference.entries import entry
 from crossarc.inference.projective.eisner_best import fill_arcs
 from crossarc.inference.projective.eisner_inside import inside_pass
-from crossarc.inference.projective.panels import FACTORS, longest_of, part, room, width_of
+from crossarc.inference.projective.panels import FACTORS, part, room, width_of
 from crossarc.inference.projective.semirings import BEST
 from crossarc.inference.projective.weights import best_scores
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
@@ -69,29 +69,19 @@ def _from_right(space: Floats, nodes: int, tops: Floats, ways: Floats) -> None:
         ways[a] = best if best > -np.inf else ways[a + 1] + tops[a]
 
 
-@kernel(
-    types.void(
-        READ_FLOAT, READ_INT, READ_INT, types.boolean, types.float64[::1], types.int64, types.int64
-    )
-)
+@kernel(types.void(READ_FLOAT, READ_INT, READ_INT, types.boolean, types.float64[::1]))
 def envelope(
-    flat_scores: Floats,
-    sizes: Ints,
-    offsets: Ints,
-    single_root: bool,
-    out: Floats,
-    begin: int,
-    end: int,
+    flat_scores: Floats, sizes: Ints, offsets: Ints, single_root: bool, out: Floats
 ) -> None:
-    """The potentials of the words of each sentence begin..end - 1, O(n^3) each.
+    """The potentials of the words of each sentence, O(n^3) each.
 
     Scores as for `best_heads_batch`, but not so large that sums could overflow. Potentials go to
     `out`, one sentence after the other; all are NaN where there is no tree.
     """
-    longest, place = longest_of(sizes, begin, end)
+    longest, place = sizes.max(), 0
     space = np.zeros(room(longest + 1))
     tops, left, right = np.empty(longest + 1), np.empty(longest + 2), np.empty(longest + 2)
-    for s in range(begin, end):
+    for s in range(sizes.shape[0]):
         nodes, at = sizes[s] + 1, offsets[s]
         scores = flat_scores[at : at + nodes * nodes]
         fill_arcs(space, scores, nodes)

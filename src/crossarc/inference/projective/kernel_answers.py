@@ -108,15 +108,9 @@ class KernelAnswers:
             arrays = (batch, self._sibling, self._single, wanted, out, parts)
             totals = sum_over_trees(*arrays, self._threads)
         else:
-            totals = np.empty((2, len(batch)))
+            from crossarc.inference.projective.eisner_sums import sum_over_trees as sum_arcs
 
-            def work(begin: int, end: int) -> None:
-                from crossarc.inference.projective.eisner_sums import infer
-
-                arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets)
-                infer(*arrays, self._single, wanted, out, totals, begin, end)
-
-            over_ranges(work, (batch.sizes**3 + 1000).tolist(), self._threads)
+            totals = sum_arcs(batch, self._single, wanted, out, self._threads)
         if self._totals is None:
             self._totals = totals
 

@@ -13,6 +13,13 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.lanes import LANES, choose, larger, load, read_lane, spread, store
+from crossarc.inference.projective.lane_arcs import (
+    HEAVIEST,
+    LARGEST,
+    LIGHTEST,
+    NOTES,
+    gather_arcs,
+)
 from crossarc.inference.projective.semirings import BEST
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
@@ -26,13 +33,6 @@ from crossarc.inference.projective.sibling_charts import (
 )
 from crossarc.inference.projective.sibling_fill import filling
 from crossarc.inference.projective.sibling_inside import sibling_inside
-from crossarc.inference.projective.sibling_weights import (
-    HEAVIEST,
-    LARGEST,
-    LIGHTEST,
-    NOTES,
-    gather_arcs,
-)
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
 __all__ = ["SIGNATURE", "best_room", "finding"]

@@ -29,9 +29,9 @@ from crossarc.inference.lanes import (
     store_entries,
     transpose,
 )
+from crossarc.inference.projective.lane_arcs import HEAVIEST, LIGHTEST
 from crossarc.inference.projective.semirings import SUM, Semiring
 from crossarc.inference.projective.sibling_charts import part_place, row_place
-from crossarc.inference.projective.sibling_weights import HEAVIEST, LIGHTEST
 from crossarc.kernels import subkernel
 
 __all__ = ["filling"]

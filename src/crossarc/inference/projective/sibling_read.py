@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import power_of_two
-from crossarc.inference.lanes import read_lane
+from crossarc.inference.lanes import AnyCells, read_lane
 from crossarc.inference.projective.sibling_charts import part_place, part_range, row_place
 from crossarc.inference.spanning.wanted import MARGINALS
 from crossarc.kernels import subkernel
@@ -33,7 +33,7 @@ def _read(product: float, headroom: int, wanted: int) -> float:
 
 @subkernel()
 def read_arcs(
-    mu: Floats,
+    mu: AnyCells,
     lane: int,
     scores: Floats,
     n: int,

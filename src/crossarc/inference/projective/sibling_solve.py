@@ -25,6 +25,19 @@ from crossarc.inference.lanes import (
     store,
     write_lane,
 )
+from crossarc.inference.projective.lane_arcs import (
+    END,
+    FORBIDDEN,
+    HEAVIEST,
+    LARGEST,
+    LIGHTEST,
+    NOTES,
+    best_potentials,
+    gather_arcs,
+    gather_masses,
+    log_total,
+    prepare_arcs,
+)
 from crossarc.inference.projective.semirings import SUM
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
@@ -37,23 +50,8 @@ from crossarc.inference.projective.sibling_charts import (
 from crossarc.inference.projective.sibling_fill import filling
 from crossarc.inference.projective.sibling_inside import sibling_inside
 from crossarc.inference.projective.sibling_outside import sibling_outside
+from crossarc.inference.projective.sibling_potentials import note_root_shift, tree_potentials
 from crossarc.inference.projective.sibling_read import read_arcs, read_parts
-from crossarc.inference.projective.sibling_weights import (
-    END,
-    FORBIDDEN,
-    HEAVIEST,
-    LARGEST,
-    LIGHTEST,
-    NOTES,
-    SHIFT,
-    best_potentials,
-    gather_arcs,
-    gather_masses,
-    note_root_shift,
-    prepare_arcs,
-    tree_potentials,
-)
-from crossarc.inference.projective.weights import assemble
 from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
@@ -152,19 +150,6 @@ def _is_certain(notes: Floats, lane: int, total: float, least: float, most: floa
 
 
 @subkernel()
-def _log_total(tops: Floats, notes: Floats, lane: int, total: float) -> tuple[float, float]:
-    """log Z as the sum of two floats."""
-    if total == 0.0:
-        return -np.inf, 0.0
-    nodes = int(read_lane(notes, END, lane)) + 1
-    potentials = np.empty(nodes)
-    for m in range(1, nodes):
-        potentials[m] = read_lane(tops, m, lane)
-    mantissa, exponent = normalised(total, 0)
-    return assemble(potentials, nodes, read_lane(notes, SHIFT, lane), mantissa, exponent)
-
-
-@subkernel()
 def _judge(
     lane: int, total: float, extremes: Floats, tops: Floats, notes: Floats, goals: Floats
 ) -> tuple[float, float]:
@@ -184,7 +169,7 @@ def _judge(
         headroom = _HEADROOM + normalised(least / heaviest, 0)[1]
         goals[0, lane], goals[1, lane] = headroom, power_of_two(headroom) / total
         goals[2, lane] = heaviest * most * most * _LOWEST
-    return _log_total(tops, notes, lane, total)
+    return log_total(tops, notes, lane, total)
 
 
 @subkernel()

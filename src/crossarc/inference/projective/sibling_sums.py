@@ -7,23 +7,20 @@ Each kernel is loaded when it is first needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.batch import Batch
+from crossarc.inference.projective.lockstep import in_lockstep
 from crossarc.inference.projective.sibling_factor import SiblingFactor
-from crossarc.inference.spanning.grouping import in_groups
-from crossarc.inference.workspace import keep_space, kept_space
 from crossarc.parallel import over_ranges
 
 __all__ = ["best_trees", "sum_over_trees"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Kernels = Callable[[bool], Any]
 
 _NONE = np.empty(0, np.int64)
 # Groups of longer sentences would need much memory.
@@ -50,29 +47,6 @@ def _sum_kernel(together: bool) -> Any:
     return sum_alone
 
 
-def _run(
-    kernels: Kernels,
-    sizes: Ints,
-    members: Ints,
-    before: tuple[Any, ...],
-    after: tuple[Any, ...],
-    threads: int | None,
-) -> None:
-    """Call kernels for the members, in groups; `before` and `after` are arguments around groups."""
-    together, groups, alone = in_groups(sizes[members], _LONGEST)
-
-    def run(kernel: Any, order: Ints, starts: Ints) -> None:
-        def work(begin: int, end: int) -> None:
-            keep_space(kernel(*before, order, starts, *after, begin, end, kept_space()))
-
-        over_ranges(work, (sizes[order[starts[:-1]]] ** 3 + 100.0).tolist(), threads)
-
-    if len(together):
-        run(kernels(True), members[together], groups)
-    if len(alone):
-        run(kernels(False), members[alone], np.arange(len(alone) + 1))
-
-
 def best_trees(
     batch: Batch, factor: SiblingFactor, single: bool, members: Ints, threads: int | None
 ) -> tuple[Ints, Ints, Floats]:
@@ -84,7 +58,7 @@ def best_trees(
     scores = np.empty(len(batch))
     before = (batch.arcs, batch.sizes, batch.offsets, factor.rows, factor.starts)
     after = (single, _firsts(batch), heads, siblings, scores)
-    _run(_best_kernel, batch.sizes, members, before, after, threads)
+    in_lockstep(_best_kernel, batch.sizes, members, _LONGEST, before, after, threads)
     return heads, siblings, scores
 
 
@@ -108,13 +82,14 @@ def sum_over_trees(
     arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor.rows, factor.starts)
     rest = (out, out_parts, totals)
     everybody = np.arange(len(batch))
-    trees = (_NONE, _NONE, _NONE)
-    _run(_sum_kernel, batch.sizes, everybody, arrays, (single, wanted, *trees, *rest), threads)
+    after, sizes = (single, wanted, _NONE, _NONE, _NONE, *rest), batch.sizes
+    in_lockstep(_sum_kernel, sizes, everybody, _LONGEST, arrays, after, threads)
     left = np.flatnonzero(np.isposinf(totals[0]))
     if len(left):
         heads, siblings, _ = best_trees(batch, factor, single, left, threads)
         trees = (_firsts(batch), heads, siblings)
-        _run(_sum_kernel, batch.sizes, left, arrays, (single, wanted, *trees, *rest), threads)
+        after = (single, wanted, *trees, *rest)
+        in_lockstep(_sum_kernel, sizes, left, _LONGEST, arrays, after, threads)
         left = np.flatnonzero(np.isposinf(totals[0]))
     if len(left):
         from crossarc.inference.projective.sibling_wide import sum_wide

@@ -30,15 +30,23 @@ from crossarc.inference.lanes import (
 from crossarc.inference.projective.panels import arc_place, width_of
 from crossarc.kernels import subkernel
 
-__all__ = ["assemble", "best_scores", "difference", "fill_weights", "root_shift"]
+__all__ = [
+    "HIGHEST_WEIGHT",
+    "LOWEST_WEIGHT",
+    "assemble",
+    "best_scores",
+    "difference",
+    "fill_weights",
+    "root_shift",
+]
 
 Floats = NDArray[np.float64]
 
 Seen = tuple[Lanes, Lanes, Lanes]
 
 _EIGHT, _NUMBERS = np.zeros((1, LANES)), np.arange(float(LANES))
-# Weights that are not 0 are between these.
-_LOWEST, _HIGHEST = -620.0, 620.0  # 2^-894, 2^894
+#: Logarithms of weights that are not 0 are between these: 2^-894, 2^894.
+LOWEST_WEIGHT, HIGHEST_WEIGHT = -620.0, 620.0
 
 
 @subkernel()
@@ -189,7 +197,7 @@ def fill_weights(
     store_entries(rows, 2 * LANES, count)
     fits, allowed = True, 0.0
     for lane in range(LANES):
-        fits &= rows[lane] > _LOWEST and rows[LANES + lane] < _HIGHEST
+        fits &= rows[lane] > LOWEST_WEIGHT and rows[LANES + lane] < HIGHEST_WEIGHT
         allowed += rows[2 * LANES + lane]
     return fits, allowed < (nodes - 1) ** 2
 

@@ -14,6 +14,7 @@ _LANES = 8
 # that is long. Groups of very long sentences would need much memory.
 _WORTH, _WORTH_IF_LONG = 2.0, 4.0
 _LONG, _TOO_LONG = 64, 256
+_NOBODY = np.empty(0, np.int64)
 
 
 def in_groups(sizes: Ints, longest: int = _TOO_LONG) -> tuple[Ints, Ints, Ints]:
@@ -23,6 +24,8 @@ def in_groups(sizes: Ints, longest: int = _TOO_LONG) -> tuple[Ints, Ints, Ints]:
     is so much longer than the next that it is better left to itself, or longer than `longest`, is
     not in any.
     """
+    if len(sizes) < _WORTH:
+        return _NOBODY, np.zeros(1, np.int64), np.arange(len(sizes))
     order = np.argsort(-sizes, kind="stable")
     lengths = sizes[order].tolist()
     starts: list[int] = []

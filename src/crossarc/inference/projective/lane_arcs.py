@@ -1,4 +1,4 @@
-"""Arcs of the sibling model in lanes: their scores, potentials, and what `sibling_fill` needs.
+"""Arcs of sentences in lanes: their scores, masses and potentials, and what comes of them.
 
 Potentials and the root's shift are those of `weights`. What is to be known about a lane stands in
 `notes`, a cell for each fact.
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.exponentials import exact_difference
+from crossarc.inference.extended import normalised
 from crossarc.inference.lanes import (
+    AnyCells,
     choose,
     larger,
     load,
@@ -19,7 +21,7 @@ from crossarc.inference.lanes import (
     store,
     write_lane,
 )
-from crossarc.inference.projective.sibling_charts import row_place
+from crossarc.inference.projective.weights import assemble
 from crossarc.kernels import subkernel
 
 __all__ = [
@@ -33,9 +35,8 @@ __all__ = [
     "best_potentials",
     "gather_arcs",
     "gather_masses",
-    "note_root_shift",
+    "log_total",
     "prepare_arcs",
-    "tree_potentials",
 ]
 
 Floats = NDArray[np.float64]
@@ -49,7 +50,12 @@ NOTES = 6
 
 @subkernel()
 def gather_arcs(
-    arcs: Floats, notes: Floats, scores: Floats, sizes: Ints, offsets: Ints, members: Ints
+    arcs: AnyCells,
+    notes: AnyCells,
+    scores: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    members: Ints,
 ) -> None:
     """The members' scores in lanes, -inf for words that a sentence has not."""
     nodes = sizes[members[0]] + 1
@@ -73,7 +79,9 @@ def gather_arcs(
 
 
 @subkernel()
-def gather_masses(cells: Floats, masses: Floats, sizes: Ints, offsets: Ints, members: Ints) -> None:
+def gather_masses(
+    cells: AnyCells, masses: Floats, sizes: Ints, offsets: Ints, members: Ints
+) -> None:
     """The members' masses in lanes; 1 without labels."""
     nodes = sizes[members[0]] + 1
     for cell in range(nodes * nodes):
@@ -86,7 +94,7 @@ def gather_masses(cells: Floats, masses: Floats, sizes: Ints, offsets: Ints, mem
 
 
 @subkernel()
-def best_potentials(tops: Floats, arcs: Floats, nodes: int, single: bool) -> None:
+def best_potentials(tops: AnyCells, arcs: AnyCells, nodes: int, single: bool) -> None:
     """The best score into each word; a single root's only where it is the only one; else 0."""
     nothing, zero = spread(arcs, -np.inf), spread(arcs, 0.0)
     for m in range(1, nodes):
@@ -99,43 +107,13 @@ def best_potentials(tops: Floats, arcs: Floats, nodes: int, single: bool) -> Non
 
 
 @subkernel()
-def tree_potentials(
-    tops: Floats,
-    arcs: Floats,
-    rows: Floats,
-    notes: Floats,
-    nodes: int,
-    single: bool,
-    lane: int,
-    heads: Ints,
-    siblings: Ints,
-) -> None:
-    """The scores of a tree's parts in one lane; a single root's modifier keeps its best other."""
-    n = heads.shape[0]
-    for m in range(1, n + 1):
-        h, s = heads[m - 1], siblings[m - 1]
-        if h > 0 or (h == 0 and not single):
-            top = read_lane(arcs, h * nodes + m, lane) + rows[row_place(n + 1, h, s) + m]
-            write_lane(tops, m, lane, top)
-            write_lane(notes, LARGEST, lane, max(read_lane(notes, LARGEST, lane), abs(top)))
-
-
-@subkernel()
-def note_root_shift(
-    notes: Floats, tops: Floats, arcs: Floats, lane: int, rows: Floats, single: bool
-) -> None:
-    """What is taken from all parts of a single root in one lane: the best of them, else 0."""
-    shift = -np.inf
-    for m in range(1, int(read_lane(notes, END, lane)) + 1 if single else 1):
-        arc = read_lane(arcs, m, lane)
-        if arc > -np.inf:
-            shift = max(shift, arc + rows[m] - read_lane(tops, m, lane))
-    write_lane(notes, SHIFT, lane, shift if shift > -np.inf else 0.0)
-
-
-@subkernel()
 def prepare_arcs(
-    arcs: Floats, rests: Floats, masses: Floats, tops: Floats, notes: Floats, nodes: int
+    arcs: AnyCells,
+    rests: AnyCells,
+    masses: AnyCells,
+    tops: AnyCells,
+    notes: AnyCells,
+    nodes: int,
 ) -> None:
     """Arcs become score - potential - shift, and what its rounding lacks; forbidden: no mass."""
     nothing, zero, shift = spread(arcs, -np.inf), spread(arcs, 0.0), load(notes, SHIFT)
@@ -150,3 +128,16 @@ def prepare_arcs(
             store(arcs, at, base)
             store(rests, at, rest)
             store(masses, at, choose(nothing, arc, load(masses, at), zero))
+
+
+@subkernel()
+def log_total(tops: AnyCells, notes: AnyCells, lane: int, total: float) -> tuple[float, float]:
+    """log Z as the sum of two floats."""
+    if total == 0.0:
+        return -np.inf, 0.0
+    nodes = int(read_lane(notes, END, lane)) + 1
+    potentials = np.empty(nodes)
+    for m in range(1, nodes):
+        potentials[m] = read_lane(tops, m, lane)
+    mantissa, exponent = normalised(total, 0)
+    return assemble(potentials, nodes, read_lane(notes, SHIFT, lane), mantissa, exponent)

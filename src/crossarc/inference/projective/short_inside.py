@@ -1,0 +1,104 @@
+"""The inside pass of Eisner's algorithm in lanes, for short sentences.
+
+The rules of `eisner_inside`. As in `sibling_charts`, an item (i, j) stands at [i, j] of its chart
+and again at [j, i], so that k runs along a row for both items of a product; I> is only read as (i,
+k) and I< as (k, j), so these two share a chart. Items of words that a sentence has not are 0, as
+their arcs are forbidden.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.lanes import (
+    Cells,
+    Lanes,
+    beyond,
+    choose,
+    fused,
+    larger,
+    load,
+    smaller,
+    spread,
+    store,
+)
+from crossarc.kernels import subkernel
+
+__all__ = ["CHARTS", "LEFT", "RIGHT", "TO", "short_inside"]
+
+Floats = NDArray[np.float64]
+Bounds = tuple[Lanes, Lanes]
+
+#: C>; C<; I> at [i, j] and I< at [j, i]: squares of (n + 1)^2 cells, one after the other.
+RIGHT, LEFT, TO = 0, 1, 2
+CHARTS = 3
+
+
+@subkernel(inline=True)
+def _noted(x: Cells, bounds: Bounds, arc: Lanes, both: Lanes, to: Lanes, whole: Lanes) -> Bounds:
+    """The least and the largest of the items so far; 0 if a product of an arc underflowed."""
+    zero, far = spread(x, 0.0), spread(x, np.inf)
+    made = choose(zero, arc, choose(zero, both, smaller(to, both), far), far)
+    least = smaller(made, choose(zero, whole, whole, far))
+    return smaller(least, bounds[0]), larger(whole, larger(both, bounds[1]))
+
+
+@subkernel(inline=True)
+def _fill_cell(x: Cells, w: Cells, nodes: int, i: int, j: int, bounds: Bounds) -> Bounds:
+    """The items (i, j), i > 0."""
+    square, row, column = nodes * nodes, i * nodes, j * nodes
+    rights, lefts, tos = x, beyond(x, LEFT * square), beyond(x, TO * square)
+    zero = spread(x, 0.0)
+    both, right, left = load(lefts, column + i + 1), zero, zero
+    for k in range(i + 1, j):
+        both = fused(load(rights, row + k), load(lefts, column + k + 1), both)
+        right = fused(load(tos, row + k), load(rights, column + k), right)
+        left = fused(load(lefts, row + k), load(tos, column + k), left)
+    ahead, back = load(w, row + j), load(w, column + i)
+    to_right, to_left = both * ahead, both * back
+    right, left = right + to_right, left + to_left
+    store(rights, row + j, right)
+    store(rights, column + i, right)
+    store(lefts, row + j, left)
+    store(lefts, column + i, left)
+    store(tos, row + j, to_right)
+    store(tos, column + i, to_left)
+    bounds = _noted(x, bounds, ahead, both, to_right, right)
+    return _noted(x, bounds, back, both, to_left, left)
+
+
+@subkernel(inline=True)
+def _fill_root(x: Cells, w: Cells, nodes: int, j: int, single: bool, bounds: Bounds) -> Bounds:
+    """I> and C> of (0, j); a single root takes no second modifier."""
+    square, column = nodes * nodes, j * nodes
+    rights, lefts, tos = x, beyond(x, LEFT * square), beyond(x, TO * square)
+    both, right = load(lefts, column + 1), spread(x, 0.0)
+    for k in range(1, j):
+        if not single:
+            both = fused(load(rights, k), load(lefts, column + k + 1), both)
+        right = fused(load(tos, k), load(rights, column + k), right)
+    arc = load(w, j)
+    to_right = both * arc
+    right = right + to_right
+    store(tos, j, to_right)
+    store(rights, j, right)
+    # With a single root, only that of the last word is an item.
+    return _noted(x, bounds, arc, both, to_right, spread(x, 0.0) if single else right)
+
+
+@subkernel()
+def short_inside(x: Cells, w: Cells, nodes: int, single: bool) -> Bounds:
+    """Fill the charts x from the weights w[h, m].
+
+    Returns the least and the largest item of each lane, apart from the goal of a single root.
+    """
+    square, one = nodes * nodes, spread(x, 1.0)
+    bounds = spread(x, np.inf), one
+    for j in range(1, nodes):
+        store(x, RIGHT * square + j * nodes + j, one)
+        store(x, LEFT * square + j * nodes + j, one)
+        for i in range(j - 1, 0, -1):
+            bounds = _fill_cell(x, w, nodes, i, j, bounds)
+        bounds = _fill_root(x, w, nodes, j, single, bounds)
+    return bounds

@@ -1,0 +1,86 @@
+"""The outside pass of Eisner's algorithm in lanes, for short sentences.
+
+The rules of `eisner_outside`, turned: each item gives to those that it is made of what the other
+one is worth. Outside items lie as the inside items do (`short_inside`). What an item is given as
+(i, k) and as (k, j) is collected in its two places and added up when it is read.
+"""
+
+from __future__ import annotations
+
+from crossarc.inference.lanes import Cells, Lanes, beyond, choose, fused, load, spread, store
+from crossarc.inference.projective.short_inside import LEFT, TO
+from crossarc.kernels import subkernel
+
+__all__ = ["short_outside"]
+
+
+@subkernel(inline=True)
+def _add(o: Cells, place: int, x: Lanes, y: Lanes) -> None:
+    """o += x y."""
+    store(o, place, fused(x, y, load(o, place)))
+
+
+@subkernel(inline=True)
+def _possible(item: Lanes, outer: Lanes, zero: Lanes) -> Lanes:
+    """An outside item; 0 if the item is impossible."""
+    return choose(zero, item, outer, zero)
+
+
+@subkernel(inline=True)
+def _give_cell(x: Cells, o: Cells, w: Cells, nodes: int, i: int, j: int) -> None:
+    """What the items (i, j), i > 0, give to smaller ones; I O in place of the arcs' weights."""
+    square, row, column = nodes * nodes, i * nodes, j * nodes
+    rights, lefts, tos = x, beyond(x, LEFT * square), beyond(x, TO * square)
+    to_rights, to_lefts, to_tos = o, beyond(o, LEFT * square), beyond(o, TO * square)
+    zero = spread(x, 0.0)
+    right = load(to_rights, row + j) + load(to_rights, column + i)
+    right = _possible(load(rights, row + j), right, zero)
+    left = load(to_lefts, row + j) + load(to_lefts, column + i)
+    left = _possible(load(lefts, row + j), left, zero)
+    item_right, item_left = load(tos, row + j), load(tos, column + i)
+    to_right = _possible(item_right, load(to_tos, row + j) + right, zero)
+    to_left = _possible(item_left, load(to_tos, column + i) + left, zero)
+    both = fused(to_left, load(w, column + i), to_right * load(w, row + j))
+    store(to_lefts, column + i + 1, load(to_lefts, column + i + 1) + both)
+    for k in range(i + 1, j):
+        # B(i, j) = sum of C>(i, k) C<(k+1, j)
+        _add(to_rights, row + k, both, load(lefts, column + k + 1))
+        _add(to_lefts, column + k + 1, both, load(rights, row + k))
+        # C>(i, j) = sum of I>(i, k) C>(k, j)
+        _add(to_tos, row + k, right, load(rights, column + k))
+        _add(to_rights, column + k, right, load(tos, row + k))
+        # C<(i, j) = sum of C<(i, k) I<(k, j)
+        _add(to_lefts, row + k, left, load(tos, column + k))
+        _add(to_tos, column + k, left, load(lefts, row + k))
+    store(w, row + j, to_right * item_right)
+    store(w, column + i, to_left * item_left)
+
+
+@subkernel(inline=True)
+def _give_root(x: Cells, o: Cells, w: Cells, nodes: int, j: int, single: bool) -> None:
+    """The same for the items (0, j)."""
+    square, column = nodes * nodes, j * nodes
+    rights, lefts, tos = x, beyond(x, LEFT * square), beyond(x, TO * square)
+    to_rights, to_lefts, to_tos = o, beyond(o, LEFT * square), beyond(o, TO * square)
+    zero = spread(x, 0.0)
+    right = _possible(load(rights, j), load(to_rights, j), zero)
+    item = load(tos, j)
+    to_right = _possible(item, load(to_tos, j) + right, zero)
+    both = to_right * load(w, j)
+    store(to_lefts, column + 1, load(to_lefts, column + 1) + both)
+    for k in range(1, j):
+        if not single:
+            _add(to_rights, k, both, load(lefts, column + k + 1))
+            _add(to_lefts, column + k + 1, both, load(rights, k))
+        _add(to_tos, k, right, load(rights, column + k))
+        _add(to_rights, column + k, right, load(tos, k))
+    store(w, j, to_right * item)
+
+
+@subkernel()
+def short_outside(x: Cells, o: Cells, w: Cells, nodes: int, single: bool) -> None:
+    """Put I O in place of the weights w; o is 0, but for the goals O(C>(0, n))."""
+    for j in range(nodes - 1, 0, -1):
+        _give_root(x, o, w, nodes, j, single)
+        for i in range(1, j):
+            _give_cell(x, o, w, nodes, i, j)

@@ -1,0 +1,183 @@
+"""log Z and marginals of one or more short sentences, in lockstep, in float64.
+
+Each lane is a sentence. The rule of docs/numerics.md is applied to each of them, and a lane in
+which float64 is not certain to be enough leaves its answer open.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.inference.exponentials import exponential
+from crossarc.inference.extended import LARGEST_SCORE, power_of_two
+from crossarc.inference.lanes import (
+    LANES,
+    Cells,
+    beyond,
+    choose,
+    larger,
+    load,
+    read_lane,
+    smaller,
+    spread,
+    store,
+    write_lane,
+)
+from crossarc.inference.projective.eisner_rule import judge
+from crossarc.inference.projective.lane_arcs import (
+    FORBIDDEN,
+    HEAVIEST,
+    LARGEST,
+    LIGHTEST,
+    NOTES,
+    SHIFT,
+    best_potentials,
+    gather_arcs,
+    gather_masses,
+    log_total,
+    prepare_arcs,
+)
+from crossarc.inference.projective.short_inside import CHARTS, RIGHT, short_inside
+from crossarc.inference.projective.short_outside import short_outside
+from crossarc.inference.projective.sibling_read import read_arcs
+from crossarc.inference.projective.weights import HIGHEST_WEIGHT, LOWEST_WEIGHT
+from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
+from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
+
+__all__ = ["SIGNATURE", "longest_of", "solve_room", "solve_short"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Of the kernels `short_together` and `short_alone`: scores and masses of arcs, sizes, offsets;
+#: groups, order[groups[g]:groups[g + 1]]; single, wanted; marginals or their logarithms; totals:
+#: (2, sentences), log Z as the sum of two floats, NaN where scores are too large and infinite where
+#: float64 is not certain to be enough; begin, end; space to work in.
+SIGNATURE = types.int64(
+    READ_FLOAT,
+    READ_FLOAT,
+    READ_INT,
+    READ_INT,
+    READ_INT,
+    READ_INT,
+    types.boolean,
+    types.int64,
+    types.float64[::1],
+    types.float64[:, ::1],
+    types.int64,
+    types.int64,
+    types.float64[::1],
+)
+
+
+@subkernel()
+def solve_room(nodes: int, lanes: int) -> int:
+    """How many floats are worked in, wherever they begin."""
+    cells = (2 * CHARTS + 1) * nodes * nodes + nodes + NOTES
+    return cells * lanes + LANES
+
+
+@subkernel()
+def longest_of(sizes: Ints, order: Ints, groups: Ints, begin: int, end: int) -> int:
+    """The words of the longest sentence in groups begin..end-1."""
+    longest = 0
+    for g in range(begin, end):
+        longest = max(longest, sizes[order[groups[g]]])
+    return longest
+
+
+@subkernel()
+def _note_root_shift(arcs: Cells, tops: Cells, notes: Cells, nodes: int, single: bool) -> None:
+    """What is taken from all arcs of a single root: the best of them, else 0."""
+    nothing, zero = spread(arcs, -np.inf), spread(arcs, 0.0)
+    shift = nothing
+    for m in range(1, nodes if single else 1):
+        arc = load(arcs, m)
+        shift = larger(choose(nothing, arc, arc - load(tops, m), nothing), shift)
+    store(notes, SHIFT, choose(nothing, shift, shift, zero))
+
+
+@subkernel()
+def _weigh(arcs: Cells, rests: Cells, masses: Cells, notes: Cells, nodes: int) -> None:
+    """Arcs become weights; notes the logarithms of the least and the largest, masses apart."""
+    zero = spread(arcs, 0.0)
+    least, most = zero, zero
+    for h in range(nodes):
+        for m in range(1, nodes):
+            at = h * nodes + m
+            x, mass = load(arcs, at), load(masses, at)
+            counted = choose(zero, mass, x, zero)
+            least, most = smaller(counted, least), larger(counted, most)
+            store(arcs, at, mass * exponential(arcs, x, load(rests, at)))
+    store(notes, LIGHTEST, least)
+    store(notes, HEAVIEST, most)
+
+
+@subkernel()
+def _is_open(notes: Cells, lane: int) -> bool:
+    """Whether weights fit float64."""
+    lightest, heaviest = read_lane(notes, LIGHTEST, lane), read_lane(notes, HEAVIEST, lane)
+    return lightest > LOWEST_WEIGHT and heaviest < HIGHEST_WEIGHT
+
+
+@subkernel()
+def solve_short(
+    cells: Cells,
+    scores: Floats,
+    masses: Floats,
+    sizes: Ints,
+    offsets: Ints,
+    members: Ints,
+    single: bool,
+    wanted: int,
+    out: Floats,
+    totals: Floats,
+) -> None:
+    """Sums over the trees of up to eight sentences, the longest first."""
+    nodes, count = sizes[members[0]] + 1, members.shape[0]
+    square = nodes * nodes
+    x, o, w = cells, beyond(cells, CHARTS * square), beyond(cells, 2 * CHARTS * square)
+    tops, notes = beyond(w, square), beyond(w, square + nodes)
+    rests, weighed = o, beyond(o, square)
+    gather_arcs(w, notes, scores, sizes, offsets, members)
+    gather_masses(weighed, masses, sizes, offsets, members)
+    best_potentials(tops, w, nodes, single)
+    _note_root_shift(w, tops, notes, nodes, single)
+    prepare_arcs(w, rests, weighed, tops, notes, nodes)
+    _weigh(w, rests, weighed, notes, nodes)
+    least, most = short_inside(x, w, nodes, single)
+    store(o, 0, least)
+    store(o, 1, most)
+    headrooms, leasts, goals = np.zeros(LANES, np.int64), np.zeros(LANES), np.zeros(LANES)
+    for lane in range(count):
+        s = members[lane]
+        total = read_lane(x, RIGHT * square + sizes[s], lane)
+        totals[0, s], totals[1, s] = np.inf, 0.0
+        if read_lane(notes, LARGEST, lane) > LARGEST_SCORE:
+            totals[0, s], totals[1, s] = np.nan, np.nan
+        elif _is_open(notes, lane):
+            low, high = read_lane(o, 0, lane), max(total, read_lane(o, 1, lane))
+            forbidden = read_lane(notes, FORBIDDEN, lane) > 0.0
+            certain, headrooms[lane], leasts[lane] = judge(low, high, total, forbidden, wanted)
+            if certain:
+                totals[0, s], totals[1, s] = log_total(tops, notes, lane, total)
+                goals[lane] = power_of_two(headrooms[lane]) / total if total > 0.0 else 0.0
+    if wanted == TOTAL or goals.max() == 0.0:
+        return
+    for cell in range(CHARTS * square):
+        store(o, cell, spread(o, 0.0))
+    for lane in range(count):
+        write_lane(o, RIGHT * square + sizes[members[lane]], lane, goals[lane])
+    short_outside(x, o, w, nodes, single)
+    for lane in range(count):
+        if goals[lane] > 0.0:
+            s = members[lane]
+            whole = slice(offsets[s], offsets[s] + (sizes[s] + 1) ** 2)
+            headroom, n = headrooms[lane], sizes[s]
+            least_product = read_arcs(
+                w, lane, scores[whole], n, nodes, headroom, wanted, out[whole]
+            )
+            if wanted != MARGINALS and least_product < leasts[lane]:
+                totals[0, s], totals[1, s] = np.inf, 0.0
