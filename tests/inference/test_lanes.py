@@ -30,6 +30,14 @@ def compute(cells: np.ndarray) -> None:
 
 
 @numba.njit
+def compute_bare(array: np.ndarray) -> bool:
+    """The same behind two other cells, by the address of the array."""
+    cells = lanes.beyond(lanes.bare(array), 2)
+    compute(cells)
+    return lanes.is_alone(cells) and array.shape[0] > 0
+
+
+@numba.njit
 def turn(square: np.ndarray) -> None:
     rows = lanes.transpose(
         (
@@ -92,3 +100,15 @@ def test_rows_become_columns() -> None:
     square = np.arange(64.0)
     turn(square)
     np.testing.assert_array_equal(square.reshape(8, 8), np.arange(64.0).reshape(8, 8).T)
+
+
+@pytest.mark.parametrize("shape", [(16, LANES), (16,)])
+def test_cells_without_their_array(shape: tuple[int, ...]) -> None:
+    array, bare = np.zeros((14, *shape[1:])), np.full(shape, 9.0)
+    array[:3] = [X, Y, Z] if len(shape) == 2 else [X[0], Y[0], Z[0]]
+    bare[2:5] = array[:3]
+    bare[5:] = 0.0
+    compute(array)
+    assert compute_bare(bare) == (len(shape) == 1)
+    np.testing.assert_array_equal(bare[2:], array)
+    np.testing.assert_array_equal(bare[:2], np.full_like(bare[:2], 9.0))
