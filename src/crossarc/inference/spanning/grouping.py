@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,21 @@ def in_groups(sizes: Ints, longest: int = _TOO_LONG) -> tuple[Ints, Ints, Ints]:
     """
     if len(sizes) < _WORTH:
         return _NOBODY, np.zeros(1, np.int64), np.arange(len(sizes))
+    if (sizes == sizes[0]).all():
+        return _alike(len(sizes), int(sizes[0]), longest)
+    return _groups(sizes, longest)
+
+
+@lru_cache
+def _alike(count: int, words: int, longest: int) -> tuple[Ints, Ints, Ints]:
+    """The groups of sentences of one length."""
+    found = _groups(np.full(count, words), longest)
+    for array in found:
+        array.flags.writeable = False
+    return found
+
+
+def _groups(sizes: Ints, longest: int) -> tuple[Ints, Ints, Ints]:
     order = np.argsort(-sizes, kind="stable")
     lengths = sizes[order].tolist()
     starts: list[int] = []
