@@ -93,8 +93,8 @@ def repeat(job: Callable[[], object], times: int) -> None:
 
 
 def compare(title: str, ours: Callable[[], object], peers: Jobs, batch: int, asked: float) -> None:
-    # Often enough that caches are warm, as in the middle of a corpus.
-    times = max(1, int(0.05 / shortest(ours, 3)))
+    # As long as a peer, so that caches are warm as in the middle of a corpus.
+    times = max(1, int(0.3 / shortest(ours, 3)))
     seconds = medians({"crossarc": partial(repeat, ours, times), **peers})
     seconds["crossarc"] /= times
     rates = "  ".join(f"{name} {batch / value:,.1f}" for name, value in seconds.items())

@@ -15,6 +15,8 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from crossarc.inference.lanes import AnyCells, CellsType
+
 __all__ = ["entry", "put"]
 
 Floats = NDArray[np.float64]
@@ -23,15 +25,20 @@ Floats = NDArray[np.float64]
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
-    data = context.make_array(kind)(context, builder, value=array).data
+    is_bare = isinstance(kind, CellsType)
+    data = array if is_bare else context.make_array(kind)(context, builder, value=array).data
     return builder.gep(data, [place])
+
+
+def _kind(array: Any) -> Any:
+    return types.float64 if isinstance(array, CellsType) else array.dtype
 
 
 def _entry(typing: Any, array: Any, place: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         return builder.load(_address(context, builder, sig.args[0], *values))
 
-    return signature(array.dtype, array, types.int64), emit
+    return signature(_kind(array), array, types.int64), emit
 
 
 def _put(typing: Any, array: Any, place: Any, value: Any) -> Any:
@@ -39,10 +46,10 @@ def _put(typing: Any, array: Any, place: Any, value: Any) -> Any:
         builder.store(values[2], _address(context, builder, sig.args[0], *values[:2]))
         return context.get_dummy_value()
 
-    return signature(types.void, array, types.int64, array.dtype), emit
+    return signature(types.void, array, types.int64, _kind(array)), emit
 
 
 #: array[place].
-entry: Callable[[Floats, int], float] = intrinsic(_entry)
+entry: Callable[[AnyCells, int], float] = intrinsic(_entry)
 #: array[place] = value.
-put: Callable[[Floats, int, float], None] = intrinsic(_put)
+put: Callable[[AnyCells, int, float], None] = intrinsic(_put)

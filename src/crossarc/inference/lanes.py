@@ -113,7 +113,7 @@ _define_operator(operator.mul, "fmul")
 _define_operator(operator.truediv, "fdiv")
 
 
-class _CellsType(types.Type):  # type: ignore[misc]
+class CellsType(types.Type):  # type: ignore[misc]
     """Where an array of so many dimensions has its first cell."""
 
     def __init__(self, ndim: int) -> None:
@@ -126,7 +126,7 @@ class _CellsModel(models.PrimitiveModel):  # type: ignore[misc]
         super().__init__(manager, kind, _ONE.as_pointer())
 
 
-register_model(_CellsType)(_CellsModel)
+register_model(CellsType)(_CellsModel)
 
 
 def _of(array: Any) -> Any:
@@ -135,7 +135,7 @@ def _of(array: Any) -> Any:
 
 
 def _entry(context: Any, builder: Any, kind: Any, array: Any, entry: Any) -> Any:
-    is_bare = isinstance(kind, _CellsType)
+    is_bare = isinstance(kind, CellsType)
     data = array if is_bare else context.make_array(kind)(context, builder, value=array).data
     return builder.gep(data, [entry])
 
@@ -179,7 +179,7 @@ def _bare(typing: Any, array: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         return context.make_array(sig.args[0])(context, builder, value=values[0]).data
 
-    return signature(_CellsType(array.ndim), array), emit
+    return signature(CellsType(array.ndim), array), emit
 
 
 def _beyond(typing: Any, cells: Any, count: Any) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crossarc.inference.exponentials import exact_difference
 from crossarc.inference.extended import normalised
 from crossarc.inference.lanes import (
+    LANES,
     AnyCells,
     choose,
     larger,
@@ -19,9 +20,12 @@ from crossarc.inference.lanes import (
     read_lane,
     spread,
     store,
+    store_entries,
+    transpose,
     write_lane,
 )
 from crossarc.inference.projective.weights import assemble
+from crossarc.inference.spanning.plain.exchange import common_words, eight_rows
 from crossarc.kernels import subkernel
 
 __all__ = [
@@ -58,24 +62,37 @@ def gather_arcs(
     members: Ints,
 ) -> None:
     """The members' scores in lanes, -inf for words that a sentence has not."""
-    nodes = sizes[members[0]] + 1
+    nodes, shared = sizes[members[0]] + 1, common_words(sizes, members)
+    nothing, zero, one = spread(arcs, -np.inf), spread(arcs, 0.0), spread(arcs, 1.0)
     for cell in range(nodes * nodes):
-        store(arcs, cell, spread(arcs, -np.inf))
+        store(arcs, cell, nothing)
+    for h in range(nodes):
+        common = shared if shared >= LANES and h <= shared else 0
+        for first in range(0, common, LANES):
+            m = min(first, common - LANES)
+            eight = transpose(eight_rows(scores, sizes, offsets, members, h, m))
+            for x in range(LANES):
+                store_entries(arcs, (h * nodes + m + x + 1) * LANES, eight[x])
+        for lane in range(members.shape[0]):
+            n = sizes[members[lane]]
+            for m in range(common + 1, n + 1 if h <= n else 0):
+                score = scores[offsets[members[lane]] + h * (n + 1) + m]
+                write_lane(arcs, h * nodes + m, lane, score)
+    allowed, largest = zero, zero
+    for cell in range(nodes * nodes):
+        score = load(arcs, cell)
+        usable = choose(nothing, score, score, zero)
+        allowed = allowed + choose(nothing, score, one, zero)
+        largest = larger(larger(usable, zero - usable), largest)
     for note in range(NOTES):
-        store(notes, note, spread(notes, 0.0))
+        store(notes, note, zero)
+    store(notes, FORBIDDEN, allowed)
+    store(notes, LARGEST, largest)
     for lane in range(members.shape[0]):
-        n, at = sizes[members[lane]], offsets[members[lane]]
-        allowed, largest = 0, 0.0
-        for h in range(n + 1):
-            row = scores[at + h * (n + 1) : at + (h + 1) * (n + 1)]
-            for m in range(1, n + 1):
-                usable = row[m] > -np.inf
-                allowed += usable
-                largest = max(largest, abs(row[m]) if usable else 0.0)
-                write_lane(arcs, h * nodes + m, lane, row[m])
+        n = sizes[members[lane]]
         write_lane(notes, END, lane, float(n))
-        write_lane(notes, FORBIDDEN, lane, 0.0 if allowed == n * n else 1.0)
-        write_lane(notes, LARGEST, lane, largest)
+        is_full = read_lane(notes, FORBIDDEN, lane) == n * n
+        write_lane(notes, FORBIDDEN, lane, 0.0 if is_full else 1.0)
 
 
 @subkernel()

@@ -41,7 +41,7 @@ from crossarc.inference.projective.lane_arcs import (
 )
 from crossarc.inference.projective.short_inside import CHARTS, RIGHT, short_inside
 from crossarc.inference.projective.short_outside import short_outside
-from crossarc.inference.projective.sibling_read import read_arcs
+from crossarc.inference.projective.sibling_read import read_arcs, read_marginals
 from crossarc.inference.projective.weights import HIGHEST_WEIGHT, LOWEST_WEIGHT
 from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
@@ -171,6 +171,9 @@ def solve_short(
     for lane in range(count):
         write_lane(o, RIGHT * square + sizes[members[lane]], lane, goals[lane])
     short_outside(x, o, w, nodes, single)
+    if wanted == MARGINALS and count == LANES and goals.min() > 0.0:
+        read_marginals(w, headrooms, sizes, offsets, members, nodes, out)
+        return
     for lane in range(count):
         if goals[lane] > 0.0:
             s = members[lane]

@@ -17,8 +17,10 @@ from crossarc.inference.entries import entry, put
 from crossarc.inference.exponentials import exact_sum, exponential
 from crossarc.inference.lanes import (
     LANES,
+    Cells,
     Eight,
     Lanes,
+    bare,
     choose,
     larger,
     load,
@@ -39,7 +41,7 @@ __all__ = ["filling"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bounds = tuple[Lanes, Lanes]
-Arcs = tuple[Floats, Floats, Floats]
+Arcs = tuple[Cells, Cells, Cells]
 
 # Logarithms are cut off here, beyond where float64 is given up.
 _LOWEST, _HIGHEST = -700.0, 700.0
@@ -113,7 +115,7 @@ def _weighing(is_sum: bool) -> Any:
 def _together(weigh: Any) -> Any:
     @subkernel(inline=True)
     def fill_row(
-        w: Floats,
+        w: Cells,
         rows: Floats,
         at: Ints,
         arcs: Arcs,
@@ -146,7 +148,7 @@ def _together(weigh: Any) -> Any:
 def _alone(weigh: Any) -> Any:
     @subkernel(inline=True)
     def fill_row(
-        w: Floats,
+        w: Cells,
         rows: Floats,
         at: Ints,
         arcs: Arcs,
@@ -215,10 +217,11 @@ def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
         rows: Floats,
         starts: Ints,
         widths: Ints,
-        arcs: Arcs,
+        arcs: tuple[Floats, Floats, Floats],
         notes: Floats,
         single: bool,
     ) -> None:
+        target, sources = bare(w), (bare(arcs[0]), bare(arcs[1]), bare(arcs[2]))
         nodes, at, buffer = widths[0], np.empty(LANES, np.int64), np.empty(LANES)
         bounds = repeat(np.inf), repeat(-np.inf)
         # Weights of forbidden arcs are 0, and do not count; scores do.
@@ -232,7 +235,7 @@ def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
                 if first < last:
                     _find_rows(starts, widths, h, s, at, lanes, are_alike)
                     bounds = fill_row(
-                        w, rows, at, arcs, nodes, h, s, first, last, bounds, least, buffer
+                        target, rows, at, sources, nodes, h, s, first, last, bounds, least, buffer
                     )
         note(notes, LIGHTEST, bounds[0], -1.0)
         note(notes, HEAVIEST, bounds[1], 1.0)

@@ -48,17 +48,23 @@ def _fetch(cube: Floats, begin: int, count: int) -> Lanes:
 def _copy_row(cube: Floats, source: int, rows: Floats, target: int, count: int) -> Lanes:
     """`count` numbers, and some more behind them; a sum that is NaN if one is not finite."""
     zero = repeat(0.0)
-    check, last_eight = zero, cube.size - LANES
+    check = zero
     for x in range(0, count, LANES):
-        if source + x <= last_eight:
-            scores = load_entries(cube, source + x)
-            store_entries(rows, target + x, scores)
-            check = fused(scores, zero, check)
-        else:
-            for left in range(x, count):
-                score = entry(cube, source + left)
-                put(rows, target + left, score)
-                check = fused(repeat(score), zero, check)
+        scores = load_entries(cube, source + x)
+        store_entries(rows, target + x, scores)
+        check = fused(scores, zero, check)
+    return check
+
+
+@subkernel(inline=True)
+def _copy_last(cube: Floats, source: int, rows: Floats, target: int, count: int) -> Lanes:
+    """The same at the end of the array, number by number."""
+    zero = repeat(0.0)
+    check = zero
+    for x in range(count):
+        score = entry(cube, source + x)
+        put(rows, target + x, score)
+        check = fused(repeat(score), zero, check)
     return check
 
 
@@ -75,10 +81,17 @@ def pack(cube: Floats, single: bool, rows: Floats) -> bool:
         seen = larger(_fetch(cube, h * square, square), seen)
         # Rows in the order of their places: what is written beyond one, the next one overwrites.
         source = h * square
-        check = check + _copy_row(cube, source + h * nodes, rows, target, nodes)
+        if h == nodes - 1:
+            check = check + _copy_last(cube, source + h * nodes, rows, target, nodes)
+        else:
+            check = check + _copy_row(cube, source + h * nodes, rows, target, nodes)
         target += nodes
         for s in range(2, h):
-            check = check + _copy_row(cube, source + s * nodes + 1, rows, target, s - 1)
+            place = source + s * nodes + 1
+            if place + s + LANES <= cube.size:
+                check = check + _copy_row(cube, place, rows, target, s - 1)
+            else:
+                check = check + _copy_last(cube, place, rows, target, s - 1)
             target += s - 1
         for s in range(h + 1, nodes - 1):
             place, count = source + s * nodes + s + 1, nodes - 1 - s

@@ -8,14 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.extended import power_of_two
-from crossarc.inference.lanes import AnyCells, read_lane
+from crossarc.inference.lanes import (
+    LANES,
+    AnyCells,
+    read_lane,
+    repeat,
+    smaller,
+    store_entries,
+    transpose,
+)
 from crossarc.inference.projective.sibling_charts import part_place, part_range, row_place
+from crossarc.inference.spanning.plain.exchange import arc_entry, common_words, eight_cells
 from crossarc.inference.spanning.wanted import MARGINALS
 from crossarc.kernels import subkernel
 
-__all__ = ["read_arcs", "read_parts"]
+__all__ = ["read_arcs", "read_marginals", "read_parts"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _LN2 = 0.6931471805599453
 
@@ -52,6 +62,37 @@ def read_arcs(
                 least = min(least, product if scores[at] > -np.inf else np.inf)
                 out[at] = _read(product, headroom, wanted)
     return least
+
+
+@subkernel()
+def read_marginals(
+    mu: AnyCells,
+    headrooms: Ints,
+    sizes: Ints,
+    offsets: Ints,
+    members: Ints,
+    nodes: int,
+    out: Floats,
+) -> None:
+    """Marginals of the arcs of eight sentences at once."""
+    shared = common_words(sizes, members)
+    scales = np.empty(LANES)
+    for lane in range(LANES):
+        scales[lane] = power_of_two(-headrooms[lane])
+    one = repeat(1.0)
+    for h in range(nodes):
+        common = shared if shared >= LANES and h <= shared else 0
+        for first in range(0, common, LANES):
+            m = min(first, common - LANES)
+            eight = transpose(eight_cells(mu, h * nodes + m + 1))
+            for lane in range(LANES):
+                share = smaller(eight[lane] * repeat(scales[lane]), one)
+                store_entries(out, arc_entry(sizes, offsets, members[lane], h, m), share)
+        for lane in range(LANES):
+            n = sizes[members[lane]]
+            for m in range(common + 1, n + 1 if h <= n else 0):
+                product = read_lane(mu, h * nodes + m, lane)
+                out[offsets[members[lane]] + h * (n + 1) + m] = min(1.0, product * scales[lane])
 
 
 @subkernel()
