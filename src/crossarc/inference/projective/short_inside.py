@@ -30,7 +30,8 @@ __all__ = ["CHARTS", "LEFT", "RIGHT", "TO", "short_inside"]
 Floats = NDArray[np.float64]
 Bounds = tuple[Lanes, Lanes]
 
-#: C>; C<; I> at [i, j] and I< at [j, i]: squares of (n + 1)^2 cells, one after the other.
+#: C>; C<; I> at [i, j] and I< at [j, i]: the items of a place stand together, so that a loop over k
+#: follows two streams and not six.
 RIGHT, LEFT, TO = 0, 1, 2
 CHARTS = 3
 
@@ -47,23 +48,23 @@ def _noted(x: Cells, bounds: Bounds, arc: Lanes, both: Lanes, to: Lanes, whole: 
 @subkernel(inline=True)
 def _fill_cell(x: Cells, w: Cells, nodes: int, i: int, j: int, bounds: Bounds) -> Bounds:
     """The items (i, j), i > 0."""
-    square, row, column = nodes * nodes, i * nodes, j * nodes
-    rights, lefts, tos = x, beyond(x, LEFT * square), beyond(x, TO * square)
+    row, column = i * nodes, j * nodes
+    rights, lefts, tos = x, beyond(x, LEFT), beyond(x, TO)
     zero = spread(x, 0.0)
-    both, right, left = load(lefts, column + i + 1), zero, zero
+    both, right, left = load(lefts, CHARTS * (column + i + 1)), zero, zero
     for k in range(i + 1, j):
-        both = fused(load(rights, row + k), load(lefts, column + k + 1), both)
-        right = fused(load(tos, row + k), load(rights, column + k), right)
-        left = fused(load(lefts, row + k), load(tos, column + k), left)
+        both = fused(load(rights, CHARTS * (row + k)), load(lefts, CHARTS * (column + k + 1)), both)
+        right = fused(load(tos, CHARTS * (row + k)), load(rights, CHARTS * (column + k)), right)
+        left = fused(load(lefts, CHARTS * (row + k)), load(tos, CHARTS * (column + k)), left)
     ahead, back = load(w, row + j), load(w, column + i)
     to_right, to_left = both * ahead, both * back
     right, left = right + to_right, left + to_left
-    store(rights, row + j, right)
-    store(rights, column + i, right)
-    store(lefts, row + j, left)
-    store(lefts, column + i, left)
-    store(tos, row + j, to_right)
-    store(tos, column + i, to_left)
+    store(rights, CHARTS * (row + j), right)
+    store(rights, CHARTS * (column + i), right)
+    store(lefts, CHARTS * (row + j), left)
+    store(lefts, CHARTS * (column + i), left)
+    store(tos, CHARTS * (row + j), to_right)
+    store(tos, CHARTS * (column + i), to_left)
     bounds = _noted(x, bounds, ahead, both, to_right, right)
     return _noted(x, bounds, back, both, to_left, left)
 
@@ -71,18 +72,18 @@ def _fill_cell(x: Cells, w: Cells, nodes: int, i: int, j: int, bounds: Bounds) -
 @subkernel(inline=True)
 def _fill_root(x: Cells, w: Cells, nodes: int, j: int, single: bool, bounds: Bounds) -> Bounds:
     """I> and C> of (0, j); a single root takes no second modifier."""
-    square, column = nodes * nodes, j * nodes
-    rights, lefts, tos = x, beyond(x, LEFT * square), beyond(x, TO * square)
-    both, right = load(lefts, column + 1), spread(x, 0.0)
+    column = j * nodes
+    rights, lefts, tos = x, beyond(x, LEFT), beyond(x, TO)
+    both, right = load(lefts, CHARTS * (column + 1)), spread(x, 0.0)
     for k in range(1, j):
         if not single:
-            both = fused(load(rights, k), load(lefts, column + k + 1), both)
-        right = fused(load(tos, k), load(rights, column + k), right)
+            both = fused(load(rights, CHARTS * (k)), load(lefts, CHARTS * (column + k + 1)), both)
+        right = fused(load(tos, CHARTS * (k)), load(rights, CHARTS * (column + k)), right)
     arc = load(w, j)
     to_right = both * arc
     right = right + to_right
-    store(tos, j, to_right)
-    store(rights, j, right)
+    store(tos, CHARTS * (j), to_right)
+    store(rights, CHARTS * (j), right)
     # With a single root, only that of the last word is an item.
     return _noted(x, bounds, arc, both, to_right, spread(x, 0.0) if single else right)
 
@@ -93,11 +94,11 @@ def short_inside(x: Cells, w: Cells, nodes: int, single: bool) -> Bounds:
 
     Returns the least and the largest item of each lane, apart from the goal of a single root.
     """
-    square, one = nodes * nodes, spread(x, 1.0)
+    one = spread(x, 1.0)
     bounds = spread(x, np.inf), one
     for j in range(1, nodes):
-        store(x, RIGHT * square + j * nodes + j, one)
-        store(x, LEFT * square + j * nodes + j, one)
+        store(x, RIGHT + CHARTS * (j * nodes + j), one)
+        store(x, LEFT + CHARTS * (j * nodes + j), one)
         for i in range(j - 1, 0, -1):
             bounds = _fill_cell(x, w, nodes, i, j, bounds)
         bounds = _fill_root(x, w, nodes, j, single, bounds)

@@ -8,7 +8,7 @@ one is worth. Outside items lie as the inside items do (`short_inside`). What an
 from __future__ import annotations
 
 from crossarc.inference.lanes import Cells, Lanes, beyond, choose, fused, load, spread, store
-from crossarc.inference.projective.short_inside import LEFT, TO
+from crossarc.inference.projective.short_inside import CHARTS, LEFT, TO
 from crossarc.kernels import subkernel
 
 __all__ = ["short_outside"]
@@ -29,29 +29,29 @@ def _possible(item: Lanes, outer: Lanes, zero: Lanes) -> Lanes:
 @subkernel(inline=True)
 def _give_cell(x: Cells, o: Cells, w: Cells, nodes: int, i: int, j: int) -> None:
     """What the items (i, j), i > 0, give to smaller ones; I O in place of the arcs' weights."""
-    square, row, column = nodes * nodes, i * nodes, j * nodes
-    rights, lefts, tos = x, beyond(x, LEFT * square), beyond(x, TO * square)
-    to_rights, to_lefts, to_tos = o, beyond(o, LEFT * square), beyond(o, TO * square)
+    row, column = i * nodes, j * nodes
+    rights, lefts, tos = x, beyond(x, LEFT), beyond(x, TO)
+    to_rights, to_lefts, to_tos = o, beyond(o, LEFT), beyond(o, TO)
     zero = spread(x, 0.0)
-    right = load(to_rights, row + j) + load(to_rights, column + i)
-    right = _possible(load(rights, row + j), right, zero)
-    left = load(to_lefts, row + j) + load(to_lefts, column + i)
-    left = _possible(load(lefts, row + j), left, zero)
-    item_right, item_left = load(tos, row + j), load(tos, column + i)
-    to_right = _possible(item_right, load(to_tos, row + j) + right, zero)
-    to_left = _possible(item_left, load(to_tos, column + i) + left, zero)
+    right = load(to_rights, CHARTS * (row + j)) + load(to_rights, CHARTS * (column + i))
+    right = _possible(load(rights, CHARTS * (row + j)), right, zero)
+    left = load(to_lefts, CHARTS * (row + j)) + load(to_lefts, CHARTS * (column + i))
+    left = _possible(load(lefts, CHARTS * (row + j)), left, zero)
+    item_right, item_left = load(tos, CHARTS * (row + j)), load(tos, CHARTS * (column + i))
+    to_right = _possible(item_right, load(to_tos, CHARTS * (row + j)) + right, zero)
+    to_left = _possible(item_left, load(to_tos, CHARTS * (column + i)) + left, zero)
     both = fused(to_left, load(w, column + i), to_right * load(w, row + j))
-    store(to_lefts, column + i + 1, load(to_lefts, column + i + 1) + both)
+    store(to_lefts, CHARTS * (column + i + 1), load(to_lefts, CHARTS * (column + i + 1)) + both)
     for k in range(i + 1, j):
         # B(i, j) = sum of C>(i, k) C<(k+1, j)
-        _add(to_rights, row + k, both, load(lefts, column + k + 1))
-        _add(to_lefts, column + k + 1, both, load(rights, row + k))
+        _add(to_rights, CHARTS * (row + k), both, load(lefts, CHARTS * (column + k + 1)))
+        _add(to_lefts, CHARTS * (column + k + 1), both, load(rights, CHARTS * (row + k)))
         # C>(i, j) = sum of I>(i, k) C>(k, j)
-        _add(to_tos, row + k, right, load(rights, column + k))
-        _add(to_rights, column + k, right, load(tos, row + k))
+        _add(to_tos, CHARTS * (row + k), right, load(rights, CHARTS * (column + k)))
+        _add(to_rights, CHARTS * (column + k), right, load(tos, CHARTS * (row + k)))
         # C<(i, j) = sum of C<(i, k) I<(k, j)
-        _add(to_lefts, row + k, left, load(tos, column + k))
-        _add(to_tos, column + k, left, load(lefts, row + k))
+        _add(to_lefts, CHARTS * (row + k), left, load(tos, CHARTS * (column + k)))
+        _add(to_tos, CHARTS * (column + k), left, load(lefts, CHARTS * (row + k)))
     store(w, row + j, to_right * item_right)
     store(w, column + i, to_left * item_left)
 
@@ -59,21 +59,21 @@ def _give_cell(x: Cells, o: Cells, w: Cells, nodes: int, i: int, j: int) -> None
 @subkernel(inline=True)
 def _give_root(x: Cells, o: Cells, w: Cells, nodes: int, j: int, single: bool) -> None:
     """The same for the items (0, j)."""
-    square, column = nodes * nodes, j * nodes
-    rights, lefts, tos = x, beyond(x, LEFT * square), beyond(x, TO * square)
-    to_rights, to_lefts, to_tos = o, beyond(o, LEFT * square), beyond(o, TO * square)
+    column = j * nodes
+    rights, lefts, tos = x, beyond(x, LEFT), beyond(x, TO)
+    to_rights, to_lefts, to_tos = o, beyond(o, LEFT), beyond(o, TO)
     zero = spread(x, 0.0)
-    right = _possible(load(rights, j), load(to_rights, j), zero)
-    item = load(tos, j)
-    to_right = _possible(item, load(to_tos, j) + right, zero)
+    right = _possible(load(rights, CHARTS * (j)), load(to_rights, CHARTS * (j)), zero)
+    item = load(tos, CHARTS * (j))
+    to_right = _possible(item, load(to_tos, CHARTS * (j)) + right, zero)
     both = to_right * load(w, j)
-    store(to_lefts, column + 1, load(to_lefts, column + 1) + both)
+    store(to_lefts, CHARTS * (column + 1), load(to_lefts, CHARTS * (column + 1)) + both)
     for k in range(1, j):
         if not single:
-            _add(to_rights, k, both, load(lefts, column + k + 1))
-            _add(to_lefts, column + k + 1, both, load(rights, k))
-        _add(to_tos, k, right, load(rights, column + k))
-        _add(to_rights, column + k, right, load(tos, k))
+            _add(to_rights, CHARTS * (k), both, load(lefts, CHARTS * (column + k + 1)))
+            _add(to_lefts, CHARTS * (column + k + 1), both, load(rights, CHARTS * (k)))
+        _add(to_tos, CHARTS * (k), right, load(rights, CHARTS * (column + k)))
+        _add(to_rights, CHARTS * (column + k), right, load(tos, CHARTS * (k)))
     store(w, j, to_right * item)
 
 

@@ -153,7 +153,7 @@ def solve_short(
     headrooms, leasts, goals = np.zeros(LANES, np.int64), np.zeros(LANES), np.zeros(LANES)
     for lane in range(count):
         s = members[lane]
-        total = read_lane(x, RIGHT * square + sizes[s], lane)
+        total = read_lane(x, RIGHT + CHARTS * sizes[s], lane)
         totals[0, s], totals[1, s] = np.inf, 0.0
         if read_lane(notes, LARGEST, lane) > LARGEST_SCORE:
             totals[0, s], totals[1, s] = np.nan, np.nan
@@ -169,7 +169,7 @@ def solve_short(
     for cell in range(CHARTS * square):
         store(o, cell, spread(o, 0.0))
     for lane in range(count):
-        write_lane(o, RIGHT * square + sizes[members[lane]], lane, goals[lane])
+        write_lane(o, RIGHT + CHARTS * sizes[members[lane]], lane, goals[lane])
     short_outside(x, o, w, nodes, single)
     if wanted == MARGINALS and count == LANES and goals.min() > 0.0:
         read_marginals(w, headrooms, sizes, offsets, members, nodes, out)

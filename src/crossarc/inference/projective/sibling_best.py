@@ -84,22 +84,21 @@ def _split(
     x: Floats, w: Floats, nodes: int, lane: int, kind: int, i: int, j: int, root_once: bool
 ) -> int:
     """Where the best way to make an item divides it; i or j itself where there is no sibling."""
-    square = nodes * nodes
     row, column = i * nodes, j * nodes
     at, best, place = cell_place(i, j), -np.inf, -1
     # Of the items (i, k) and (k, j), or (k + 1, j), the places without k.
-    mine, yours = RIGHT * square + row, LEFT * square + column + 1
+    mine, yours = RIGHT + CHARTS * row, LEFT + CHARTS * (column + 1)
     if kind == _RIGHT:
-        mine, yours = TO * square + row, RIGHT * square + column
+        mine, yours = TO + CHARTS * row, RIGHT + CHARTS * column
     elif kind == _LEFT:
-        mine, yours = LEFT * square + row, TO * square + column
+        mine, yours = LEFT + CHARTS * row, TO + CHARTS * column
     elif kind == _TO_RIGHT:
-        mine, yours = TO * square + row, BESIDE * square + column
-        best = read_lane(w, at, lane) + read_lane(x, LEFT * square + column + i + 1, lane)
+        mine, yours = TO + CHARTS * row, BESIDE + CHARTS * column
+        best = read_lane(w, at, lane) + read_lane(x, LEFT + CHARTS * (column + i + 1), lane)
         place = i
     elif kind == _TO_LEFT:
-        mine, yours, at = BESIDE * square + row, TO * square + column, at + j - i
-        best = read_lane(w, at, lane) + read_lane(x, RIGHT * square + row + j - 1, lane)
+        mine, yours, at = BESIDE + CHARTS * row, TO + CHARTS * column, at + j - i
+        best = read_lane(w, at, lane) + read_lane(x, RIGHT + CHARTS * (row + j - 1), lane)
         place = j
     first = i if kind in (_LEFT, _BESIDE) else i + 1
     last = j + 1 if kind == _RIGHT else j
@@ -107,7 +106,8 @@ def _split(
         last = first
     has_parts = kind in (_TO_RIGHT, _TO_LEFT)
     for k in range(first, last):
-        value = read_lane(x, mine + k, lane) + read_lane(x, yours + k, lane)
+        value = read_lane(x, mine + CHARTS * k, lane)
+        value += read_lane(x, yours + CHARTS * k, lane)
         if has_parts:
             value += read_lane(w, at + k - i, lane)
         if value > best:
@@ -234,7 +234,7 @@ def finding(lanes: int) -> Callable[..., None]:
             s = members[lane]
             words = slice(firsts[s], firsts[s] + sizes[s])
             heads, siblings = out_heads[words], out_siblings[words]
-            if read_lane(x, RIGHT * square + sizes[s], lane) > -np.inf:
+            if read_lane(x, RIGHT + CHARTS * sizes[s], lane) > -np.inf:
                 _follow(x, w, nodes, lane, single, heads, siblings, stack)
                 out_scores[s] = _score(scores[offsets[s] :], rows[starts[s] :], heads, siblings)
             else:

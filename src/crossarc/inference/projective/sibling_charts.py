@@ -42,7 +42,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-#: C>; C<; S; I> at [i, j] and I< at [j, i]: squares of (n + 1)^2 cells, one after the other.
+#: C>; C<; S; I> at [i, j] and I< at [j, i]: the items of a place stand together, so that a loop
+#: over k follows two streams and not eight.
 RIGHT, LEFT, BESIDE, TO = 0, 1, 2, 3
 CHARTS = 4
 

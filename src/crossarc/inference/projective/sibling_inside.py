@@ -26,6 +26,7 @@ from crossarc.inference.lanes import Lanes, larger, load, spread, store
 from crossarc.inference.projective.semirings import SUM, Semiring, joining
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
+    CHARTS,
     LEFT,
     RIGHT,
     TO,
@@ -61,70 +62,69 @@ def sibling_inside(semiring: Semiring) -> Callable[[Floats, Floats, Floats, int,
     def sums(x: Floats, w: Floats, nodes: int, i: int, j: int, start: Five) -> Five:
         """Over k from i + 1 to j - 1: S, I>, I<, C> and C< of (i, j), the last two without k = j
         and k = i."""
-        square = nodes * nodes
         row, column = i * nodes, j * nodes
         at = cell_place(i, j)
         back = at + j - i
         beside, to_right, to_left, right, left = start
         for k in range(i + 1, j):
-            mine, yours = load(x, TO * square + row + k), load(x, TO * square + column + k)
-            far, near = load(x, BESIDE * square + column + k), load(x, BESIDE * square + row + k)
-            ahead = load(x, LEFT * square + column + k + 1)
-            beside = join(load(x, RIGHT * square + row + k), ahead, beside)
+            mine, yours = load(x, TO + CHARTS * (row + k)), load(x, TO + CHARTS * (column + k))
+            far, near = (
+                load(x, BESIDE + CHARTS * (column + k)),
+                load(x, BESIDE + CHARTS * (row + k)),
+            )
+            ahead = load(x, LEFT + CHARTS * (column + k + 1))
+            beside = join(load(x, RIGHT + CHARTS * (row + k)), ahead, beside)
             to_right = join(times(mine, far), load(w, at + k - i), to_right)
             to_left = join(times(near, yours), load(w, back + k - i), to_left)
-            right = join(mine, load(x, RIGHT * square + column + k), right)
-            left = join(load(x, LEFT * square + row + k), yours, left)
+            right = join(mine, load(x, RIGHT + CHARTS * (column + k)), right)
+            left = join(load(x, LEFT + CHARTS * (row + k)), yours, left)
         return beside, to_right, to_left, right, left
 
     @subkernel(inline=True)
     def fill_cell(x: Floats, w: Floats, arcs: Floats, nodes: int, i: int, j: int) -> None:
         """The items (i, j), i > 0."""
-        square = nodes * nodes
         row, column = i * nodes + j, j * nodes + i
         at, zero = cell_place(i, j), spread(x, nothing)
-        beside = load(x, LEFT * square + column + 1)
+        beside = load(x, LEFT + CHARTS * (column + 1))
         to_right = times(load(w, at), beside)
-        to_left = times(load(w, at + j - i), load(x, RIGHT * square + row - 1))
+        to_left = times(load(w, at + j - i), load(x, RIGHT + CHARTS * (row - 1)))
         start = (beside, to_right, to_left, zero, zero)
         beside, to_right, to_left, right, left = sums(x, w, nodes, i, j, start)
         if not is_sum:
             to_right = to_right + load(arcs, row)
             to_left = to_left + load(arcs, column)
         right, left = plus(right, to_right), plus(left, to_left)
-        store(x, RIGHT * square + row, right)
-        store(x, RIGHT * square + column, right)
-        store(x, LEFT * square + row, left)
-        store(x, LEFT * square + column, left)
-        store(x, BESIDE * square + row, beside)
-        store(x, BESIDE * square + column, beside)
-        store(x, TO * square + row, to_right)
-        store(x, TO * square + column, to_left)
+        store(x, RIGHT + CHARTS * row, right)
+        store(x, RIGHT + CHARTS * column, right)
+        store(x, LEFT + CHARTS * row, left)
+        store(x, LEFT + CHARTS * column, left)
+        store(x, BESIDE + CHARTS * row, beside)
+        store(x, BESIDE + CHARTS * column, beside)
+        store(x, TO + CHARTS * row, to_right)
+        store(x, TO + CHARTS * column, to_left)
 
     @subkernel(inline=True)
     def fill_root(x: Floats, w: Floats, arcs: Floats, nodes: int, j: int, single: bool) -> None:
         """I> and C> of (0, j)."""
-        square = nodes * nodes
         column, at = j * nodes, cell_place(0, j)
-        to_right = times(load(w, at), load(x, LEFT * square + column + 1))
+        to_right = times(load(w, at), load(x, LEFT + CHARTS * (column + 1)))
         right = spread(x, nothing)
         for k in range(1, j):
-            mine = load(x, TO * square + k)
+            mine = load(x, TO + CHARTS * k)
             if not single:
-                far = load(x, BESIDE * square + column + k)
+                far = load(x, BESIDE + CHARTS * (column + k))
                 to_right = join(times(mine, far), load(w, at + k), to_right)
-            right = join(mine, load(x, RIGHT * square + column + k), right)
+            right = join(mine, load(x, RIGHT + CHARTS * (column + k)), right)
         if not is_sum:
             to_right = to_right + load(arcs, j)
-        store(x, TO * square + j, to_right)
-        store(x, RIGHT * square + j, plus(right, to_right))
+        store(x, TO + CHARTS * j, to_right)
+        store(x, RIGHT + CHARTS * j, plus(right, to_right))
 
     @subkernel()
     def inside(x: Floats, w: Floats, arcs: Floats, nodes: int, single: bool) -> None:
-        square = nodes * nodes
         for j in range(1, nodes):
             for chart in (RIGHT, LEFT):
-                store(x, chart * square + j * nodes + j, spread(x, one))
+                store(x, chart + CHARTS * (j * nodes + j), spread(x, one))
             for i in range(j - 1, 0, -1):
                 fill_cell(x, w, arcs, nodes, i, j)
             fill_root(x, w, arcs, nodes, j, single)

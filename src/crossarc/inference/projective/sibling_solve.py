@@ -118,20 +118,19 @@ def _note_item(
 @subkernel()
 def _extremes(x: Floats, notes: Floats, nodes: int) -> tuple[Lanes, Lanes]:
     """The least and the largest item of each lane; 0 counts where nothing is forbidden."""
-    square = nodes * nodes
     far, zero = spread(x, np.inf), spread(x, 0.0)
     least, most = far, zero
     end, if_zero = load(notes, END), choose(zero, load(notes, FORBIDDEN), far, zero)
     for j in range(1, nodes):
         missing = choose(end, spread(x, float(j)), far, if_zero)
-        least, most = _note_item(x, TO * square + j, missing, least, most)
+        least, most = _note_item(x, TO + CHARTS * j, missing, least, most)
         for i in range(1, j):
             row, column = i * nodes + j, j * nodes + i
-            least, most = _note_item(x, TO * square + row, missing, least, most)
-            least, most = _note_item(x, TO * square + column, missing, least, most)
-            least, most = _note_item(x, RIGHT * square + row, missing, least, most)
-            least, most = _note_item(x, LEFT * square + row, missing, least, most)
-            least, most = _note_item(x, BESIDE * square + row, missing, least, most)
+            least, most = _note_item(x, TO + CHARTS * row, missing, least, most)
+            least, most = _note_item(x, TO + CHARTS * column, missing, least, most)
+            least, most = _note_item(x, RIGHT + CHARTS * row, missing, least, most)
+            least, most = _note_item(x, LEFT + CHARTS * row, missing, least, most)
+            least, most = _note_item(x, BESIDE + CHARTS * row, missing, least, most)
     return least, most
 
 
@@ -264,7 +263,7 @@ def solving(lanes: int) -> Callable[..., None]:
         goals, is_open = np.zeros((3, LANES)), False
         for lane in range(count):
             s = members[lane]
-            total = read_lane(x, RIGHT * square + sizes[s], lane)
+            total = read_lane(x, RIGHT + CHARTS * sizes[s], lane)
             totals[0, s], totals[1, s] = _judge(lane, total, o, tops, notes, goals)
             is_open |= goals[1, lane] > 0.0
         if wanted == TOTAL or not is_open:
@@ -272,7 +271,7 @@ def solving(lanes: int) -> Callable[..., None]:
         for cell in range(CHARTS * square):
             store(o, cell, spread(o, 0.0))
         for lane in range(count):
-            write_lane(o, RIGHT * square + sizes[members[lane]], lane, goals[1, lane])
+            write_lane(o, RIGHT + CHARTS * sizes[members[lane]], lane, goals[1, lane])
         sibling_outside(x, o, w, nodes, single, arcs, out_parts.shape[0] > 0)
         is_plain = wanted == MARGINALS and out_parts.shape[0] == 0
         if is_plain and count == LANES and goals[1].min() > 0.0:
