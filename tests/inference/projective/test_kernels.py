@@ -141,7 +141,7 @@ def second_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tupl
     arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor.rows, factor.starts)
     if plain:
         trees = (np.empty(0, np.int64),) * 3
-        order = (first, np.array([0, 1]), single, wanted, *trees)
+        order = (factor.largest, first, np.array([0, 1]), single, wanted, *trees)
         sum_alone(*arrays, *order, out, parts, totals, 0, 1, np.empty(0))
     else:
         sum_wide(*arrays, first, single, wanted, out, parts, totals, 0, 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.exponentials import exact_difference
+from crossarc.inference.exponentials import exact_difference, exponential
 from crossarc.inference.extended import normalised
 from crossarc.inference.lanes import (
     LANES,
@@ -18,18 +18,20 @@ from crossarc.inference.lanes import (
     larger,
     load,
     read_lane,
+    smaller,
     spread,
     store,
     store_entries,
     transpose,
     write_lane,
 )
-from crossarc.inference.projective.weights import assemble
+from crossarc.inference.projective.weights import HIGHEST_WEIGHT, LOWEST_WEIGHT, assemble
 from crossarc.inference.spanning.plain.exchange import common_words, eight_rows
 from crossarc.kernels import subkernel
 
 __all__ = [
     "END",
+    "FITS",
     "FORBIDDEN",
     "HEAVIEST",
     "LARGEST",
@@ -41,15 +43,17 @@ __all__ = [
     "gather_masses",
     "log_total",
     "prepare_arcs",
+    "weigh_arcs",
+    "weights_fit",
 ]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: The words of the sentence; 1 where arcs are forbidden; the size of the largest score; the root's
-#: shift; the least weight of a part that is not 0 (or score), and the largest.
-END, FORBIDDEN, LARGEST, SHIFT, LIGHTEST, HEAVIEST = 0, 1, 2, 3, 4, 5
-NOTES = 6
+#: shift; the least weight that is not 0 (or score), and the largest; whether weights fit float64.
+END, FORBIDDEN, LARGEST, SHIFT, LIGHTEST, HEAVIEST, FITS = 0, 1, 2, 3, 4, 5, 6
+NOTES = 7
 
 
 @subkernel()
@@ -145,6 +149,31 @@ def prepare_arcs(
             store(arcs, at, base)
             store(rests, at, rest)
             store(masses, at, choose(nothing, arc, load(masses, at), zero))
+
+
+@subkernel()
+def weigh_arcs(
+    arcs: AnyCells, rests: AnyCells, masses: AnyCells, notes: AnyCells, nodes: int
+) -> None:
+    """Arcs become weights; notes the logarithms of the least and the largest, masses apart."""
+    zero = spread(arcs, 0.0)
+    least, most = zero, zero
+    for h in range(nodes):
+        for m in range(1, nodes):
+            at = h * nodes + m
+            x, mass = load(arcs, at), load(masses, at)
+            counted = choose(zero, mass, x, zero)
+            least, most = smaller(counted, least), larger(counted, most)
+            store(arcs, at, mass * exponential(arcs, x, load(rests, at)))
+    store(notes, LIGHTEST, least)
+    store(notes, HEAVIEST, most)
+
+
+@subkernel()
+def weights_fit(notes: AnyCells, lane: int) -> bool:
+    """Whether the weights of arcs fit float64."""
+    lightest, heaviest = read_lane(notes, LIGHTEST, lane), read_lane(notes, HEAVIEST, lane)
+    return lightest > LOWEST_WEIGHT and heaviest < HIGHEST_WEIGHT
 
 
 @subkernel()

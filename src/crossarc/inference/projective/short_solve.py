@@ -10,7 +10,6 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.exponentials import exponential
 from crossarc.inference.extended import LARGEST_SCORE, power_of_two
 from crossarc.inference.lanes import (
     LANES,
@@ -20,7 +19,6 @@ from crossarc.inference.lanes import (
     larger,
     load,
     read_lane,
-    smaller,
     spread,
     store,
     write_lane,
@@ -28,9 +26,7 @@ from crossarc.inference.lanes import (
 from crossarc.inference.projective.eisner_rule import judge
 from crossarc.inference.projective.lane_arcs import (
     FORBIDDEN,
-    HEAVIEST,
     LARGEST,
-    LIGHTEST,
     NOTES,
     SHIFT,
     best_potentials,
@@ -38,11 +34,12 @@ from crossarc.inference.projective.lane_arcs import (
     gather_masses,
     log_total,
     prepare_arcs,
+    weigh_arcs,
+    weights_fit,
 )
 from crossarc.inference.projective.short_inside import CHARTS, RIGHT, short_inside
 from crossarc.inference.projective.short_outside import short_outside
 from crossarc.inference.projective.sibling_read import read_arcs, read_marginals
-from crossarc.inference.projective.weights import HIGHEST_WEIGHT, LOWEST_WEIGHT
 from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
@@ -100,29 +97,6 @@ def _note_root_shift(arcs: Cells, tops: Cells, notes: Cells, nodes: int, single:
 
 
 @subkernel()
-def _weigh(arcs: Cells, rests: Cells, masses: Cells, notes: Cells, nodes: int) -> None:
-    """Arcs become weights; notes the logarithms of the least and the largest, masses apart."""
-    zero = spread(arcs, 0.0)
-    least, most = zero, zero
-    for h in range(nodes):
-        for m in range(1, nodes):
-            at = h * nodes + m
-            x, mass = load(arcs, at), load(masses, at)
-            counted = choose(zero, mass, x, zero)
-            least, most = smaller(counted, least), larger(counted, most)
-            store(arcs, at, mass * exponential(arcs, x, load(rests, at)))
-    store(notes, LIGHTEST, least)
-    store(notes, HEAVIEST, most)
-
-
-@subkernel()
-def _is_open(notes: Cells, lane: int) -> bool:
-    """Whether weights fit float64."""
-    lightest, heaviest = read_lane(notes, LIGHTEST, lane), read_lane(notes, HEAVIEST, lane)
-    return lightest > LOWEST_WEIGHT and heaviest < HIGHEST_WEIGHT
-
-
-@subkernel()
 def solve_short(
     cells: Cells,
     scores: Floats,
@@ -146,7 +120,7 @@ def solve_short(
     best_potentials(tops, w, nodes, single)
     _note_root_shift(w, tops, notes, nodes, single)
     prepare_arcs(w, rests, weighed, tops, notes, nodes)
-    _weigh(w, rests, weighed, notes, nodes)
+    weigh_arcs(w, rests, weighed, notes, nodes)
     least, most = short_inside(x, w, nodes, single)
     store(o, 0, least)
     store(o, 1, most)
@@ -157,7 +131,7 @@ def solve_short(
         totals[0, s], totals[1, s] = np.inf, 0.0
         if read_lane(notes, LARGEST, lane) > LARGEST_SCORE:
             totals[0, s], totals[1, s] = np.nan, np.nan
-        elif _is_open(notes, lane):
+        elif weights_fit(notes, lane):
             low, high = read_lane(o, 0, lane), max(total, read_lane(o, 1, lane))
             forbidden = read_lane(notes, FORBIDDEN, lane) > 0.0
             certain, headrooms[lane], leasts[lane] = judge(low, high, total, forbidden, wanted)

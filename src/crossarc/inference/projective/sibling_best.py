@@ -226,9 +226,9 @@ def finding(lanes: int) -> Callable[..., None]:
         places, widths = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
         for lane in range(count):
             places[lane], widths[lane] = starts[members[lane]], sizes[members[lane]] + 1
-        fill(w, rows, places, widths, (arcs, arcs, factors), notes, single)
+        fill(w, rows, places, widths, factors, notes, single)
         if _shrink(arcs, factors, notes, nodes):
-            fill(w, rows, places, widths, (arcs, arcs, factors), notes, single)
+            fill(w, rows, places, widths, factors, notes, single)
         _inside(x, w, arcs, nodes, single)
         for lane in range(count):
             s = members[lane]

@@ -51,6 +51,8 @@ class SiblingFactor:
         #: The scores of parts, as `sibling_charts` places them; finite.
         self.rows: Floats = np.empty(used + 2 * max(batch.sizes.tolist(), default=0))
         self.rows[used:] = 0.0  # read beside a longer sentence
+        #: For each sentence, the size of its largest score or more.
+        self.largest: Floats = np.empty(len(batch))
         #: For each sentence None, or of listed parts the scores and places in the dense array, -1
         #: for one that no tree has.
         self.listed: list[tuple[Floats, Ints] | None] = [None] * len(listed)
@@ -60,7 +62,8 @@ class SiblingFactor:
                 dense = self._spread(index)
             else:
                 dense = self._check_dense(index, one)
-            if not pack(dense, single, self.rows[end - count :]):
+            self.largest[index] = pack(dense, single, self.rows[end - count :])
+            if np.isnan(self.largest[index]):
                 self._pack_usable(index, dense)
 
     def own(self, index: int, rows: Floats | None = None) -> Floats:
@@ -117,7 +120,8 @@ class SiblingFactor:
         if len(bad):
             where = [int(i) for i in np.unravel_index(bad[0], scores.shape)]
             self._refuse(index, where, float(scores.reshape(-1)[bad[0]]))
-        pack(np.where(usable, scores, 0.0), self._single, self.own(index))
+        clean = np.where(usable, scores, 0.0)
+        self.largest[index] = pack(clean, self._single, self.own(index))
 
     def _check_parts(self, index: int, given: Parts) -> tuple[Floats, Ints]:
         width = self._batch.width(index)

@@ -1,6 +1,6 @@
 """Scores of parts, in rows, become what the charts of the sibling model read, in cells.
 
-For sums that is a weight, exp(scores[h, m] + sibling[h, s, m] - potentials), for best trees the
+For sums that is a weight, exp(scores[h, m] - potentials) exp(sibling[h, s, m]), for best trees the
 score of the part. Of sentences in lockstep, eight times eight numbers change rows and columns in
 registers. Of a sentence alone, eight modifiers are taken at a time and put where they belong.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.entries import entry, put
-from crossarc.inference.exponentials import exact_sum, exponential
+from crossarc.inference.exponentials import exponential
 from crossarc.inference.lanes import (
     LANES,
     Cells,
@@ -36,15 +36,14 @@ from crossarc.inference.projective.semirings import SUM, Semiring
 from crossarc.inference.projective.sibling_charts import part_place, row_place
 from crossarc.kernels import subkernel
 
-__all__ = ["filling"]
+__all__ = ["LARGEST_LOG", "filling"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bounds = tuple[Lanes, Lanes]
-Arcs = tuple[Cells, Cells, Cells]
 
-# Logarithms are cut off here, beyond where float64 is given up.
-_LOWEST, _HIGHEST = -700.0, 700.0
+#: Of sums, the sizes of logarithms of weights are at most so large; else float64 is given up.
+LARGEST_LOG = 700.0
 _EIGHT = np.zeros((1, LANES))
 _NUMBERS = np.arange(float(LANES))
 
@@ -99,15 +98,15 @@ def _widened(bounds: Bounds, weight: Lanes, least: Lanes) -> Bounds:
 
 
 def _weighing(is_sum: bool) -> Any:
-    """From score to weight; or the score times the mass."""
+    """From score to weight; or the score itself, 0 for a forbidden arc."""
 
     @subkernel(inline=True)
-    def weigh(part: Lanes, base: Lanes, rest: Lanes, mass: Lanes) -> Lanes:
+    def weigh(part: Lanes, factor: Lanes) -> Lanes:
         if not is_sum:
-            return mass * part
-        x, tail = exact_sum(base, part)
-        clipped = larger(smaller(x, repeat(_HIGHEST)), repeat(_LOWEST))
-        return mass * exponential(_EIGHT, clipped, tail + rest)
+            return factor * part
+        # What is cut off belongs to nobody, or to a sentence that does not fit float64.
+        cut = larger(smaller(part, repeat(LARGEST_LOG)), repeat(-LARGEST_LOG))
+        return factor * exponential(_EIGHT, cut, repeat(0.0))
 
     return weigh
 
@@ -118,7 +117,7 @@ def _together(weigh: Any) -> Any:
         w: Cells,
         rows: Floats,
         at: Ints,
-        arcs: Arcs,
+        factors: Cells,
         nodes: int,
         h: int,
         s: int,
@@ -130,13 +129,11 @@ def _together(weigh: Any) -> Any:
     ) -> Bounds:
         """The parts of h, s and m from first to last - 1, all on one side of h."""
         place = part_place(h, s, first)
-        bases, rests, masses = arcs
         for m in range(first, last, LANES):
             eight = transpose(_eight_rows(rows, at, m))
             for x in range(LANES):
                 if m + x < last:
-                    arc = h * nodes + m + x
-                    weight = weigh(eight[x], load(bases, arc), load(rests, arc), load(masses, arc))
+                    weight = weigh(eight[x], load(factors, h * nodes + m + x))
                     bounds = _widened(bounds, weight, least)
                     store(w, place, weight)
                     place = _next(h, s, m + x, place)
@@ -151,7 +148,7 @@ def _alone(weigh: Any) -> Any:
         w: Cells,
         rows: Floats,
         at: Ints,
-        arcs: Arcs,
+        factors: Cells,
         nodes: int,
         h: int,
         s: int,
@@ -165,13 +162,9 @@ def _alone(weigh: Any) -> Any:
         place = part_place(h, s, first)
         numbers, zero = load_entries(_NUMBERS, 0), repeat(0.0)
         for m in range(first, last, LANES):
-            base, rest, mass = (
-                load_entries(arcs[0], h * nodes + m),
-                load_entries(arcs[1], h * nodes + m),
-                load_entries(arcs[2], h * nodes + m),
-            )
-            mass = choose(numbers, repeat(float(last - m)), mass, zero)
-            weight = weigh(load_entries(rows, at[0] + m), base, rest, mass)
+            factor = load_entries(factors, h * nodes + m)
+            factor = choose(numbers, repeat(float(last - m)), factor, zero)
+            weight = weigh(load_entries(rows, at[0] + m), factor)
             bounds = _widened(bounds, weight, least)
             store_entries(buffer, 0, weight)
             for x in range(min(LANES, last - m)):
@@ -202,9 +195,9 @@ def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
     """The function that fills the cells w, for so many sentences at a time.
 
     Its arguments: w; the rows of all sentences; where those of the members begin, and their nodes,
-    LANES of each, 0 where there is no member; three arrays in lanes, [h, m]: of sums what
-    `prepare_arcs` made, and masses, 0 where an arc is forbidden, for best trees what scores are to
-    be multiplied by; and `notes`, where the least and the largest go.
+    LANES of each, 0 where there is no member; in lanes, [h, m], the weights of arcs, or for best
+    trees what scores are to be multiplied by, 0 where an arc is forbidden; and `notes`, where the
+    least and the largest go.
     """
     is_sum = semiring is SUM
     weigh = _weighing(is_sum)
@@ -217,11 +210,11 @@ def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
         rows: Floats,
         starts: Ints,
         widths: Ints,
-        arcs: tuple[Floats, Floats, Floats],
+        factors: Floats,
         notes: Floats,
         single: bool,
     ) -> None:
-        target, sources = bare(w), (bare(arcs[0]), bare(arcs[1]), bare(arcs[2]))
+        target, source = bare(w), bare(factors)
         nodes, at, buffer = widths[0], np.empty(LANES, np.int64), np.empty(LANES)
         bounds = repeat(np.inf), repeat(-np.inf)
         # Weights of forbidden arcs are 0, and do not count; scores do.
@@ -235,7 +228,7 @@ def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
                 if first < last:
                     _find_rows(starts, widths, h, s, at, lanes, are_alike)
                     bounds = fill_row(
-                        target, rows, at, sources, nodes, h, s, first, last, bounds, least, buffer
+                        target, rows, at, source, nodes, h, s, first, last, bounds, least, buffer
                     )
         note(notes, LIGHTEST, bounds[0], -1.0)
         note(notes, HEAVIEST, bounds[1], 1.0)

@@ -18,7 +18,7 @@ from crossarc.inference.lanes import (
     repeat,
     store_entries,
 )
-from crossarc.inference.projective.semirings import SUM, reducing
+from crossarc.inference.projective.semirings import BEST, SUM, reducing
 from crossarc.inference.projective.sibling_charts import part_range, row_place
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
@@ -26,10 +26,12 @@ __all__ = ["pack", "part_scores", "unpack"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Seen = tuple[Lanes, Lanes]
 
 _CUBE = types.Array(types.float64, 3, "C", readonly=True)
 
 _sum: Any = reducing(SUM)
+_largest: Any = reducing(BEST)
 
 
 @subkernel(inline=True)
@@ -45,64 +47,75 @@ def _fetch(cube: Floats, begin: int, count: int) -> Lanes:
 
 
 @subkernel(inline=True)
-def _copy_row(cube: Floats, source: int, rows: Floats, target: int, count: int) -> Lanes:
-    """`count` numbers, and some more behind them; a sum that is NaN if one is not finite."""
+def _seen(scores: Lanes, seen: Seen) -> Seen:
+    """A sum that is NaN if a number is not finite, and the largest size of one."""
+    check, largest = seen
     zero = repeat(0.0)
-    check = zero
-    for x in range(0, count, LANES):
-        scores = load_entries(cube, source + x)
-        store_entries(rows, target + x, scores)
-        check = fused(scores, zero, check)
-    return check
+    return fused(scores, zero, check), larger(larger(scores, zero - scores), largest)
 
 
 @subkernel(inline=True)
-def _copy_last(cube: Floats, source: int, rows: Floats, target: int, count: int) -> Lanes:
+def _copy_row(
+    cube: Floats, source: int, rows: Floats, target: int, count: int, before: Seen
+) -> Seen:
+    """`count` numbers, and some more behind them."""
+    # Each row for itself first: to add up everything in one sum would be a long chain.
+    seen = repeat(0.0), repeat(0.0)
+    for x in range(0, count, LANES):
+        scores = load_entries(cube, source + x)
+        store_entries(rows, target + x, scores)
+        seen = _seen(scores, seen)
+    return before[0] + seen[0], larger(before[1], seen[1])
+
+
+@subkernel(inline=True)
+def _copy_last(
+    cube: Floats, source: int, rows: Floats, target: int, count: int, seen: Seen
+) -> Seen:
     """The same at the end of the array, number by number."""
-    zero = repeat(0.0)
-    check = zero
     for x in range(count):
         score = entry(cube, source + x)
         put(rows, target + x, score)
-        check = fused(repeat(score), zero, check)
-    return check
+        seen = _seen(repeat(score), seen)
+    return seen
 
 
-@kernel(types.boolean(_CUBE, types.boolean, types.float64[::1]))
-def pack(cube: Floats, single: bool, rows: Floats) -> bool:
+@kernel(types.float64(_CUBE, types.boolean, types.float64[::1]))
+def pack(cube: Floats, single: bool, rows: Floats) -> float:
     """Copy the parts that trees can have.
 
-    Returns whether they are finite; False also if a number is not that stands near one of them.
+    Returns the size of the largest number among them and some that stand near; NaN if one of those
+    is not finite.
     """
     nodes = cube.shape[0]
-    square, target = nodes * nodes, 0
-    check = seen = repeat(0.0)
+    square, target, zero = nodes * nodes, 0, repeat(0.0)
+    seen, fetched = (zero, zero), zero
     for h in range(nodes):
-        seen = larger(_fetch(cube, h * square, square), seen)
+        fetched = larger(_fetch(cube, h * square, square), fetched)
         # Rows in the order of their places: what is written beyond one, the next one overwrites.
         source = h * square
         if h == nodes - 1:
-            check = check + _copy_last(cube, source + h * nodes, rows, target, nodes)
+            seen = _copy_last(cube, source + h * nodes, rows, target, nodes, seen)
         else:
-            check = check + _copy_row(cube, source + h * nodes, rows, target, nodes)
+            seen = _copy_row(cube, source + h * nodes, rows, target, nodes, seen)
         target += nodes
         for s in range(2, h):
             place = source + s * nodes + 1
             if place + s + LANES <= cube.size:
-                check = check + _copy_row(cube, place, rows, target, s - 1)
+                seen = _copy_row(cube, place, rows, target, s - 1, seen)
             else:
-                check = check + _copy_last(cube, place, rows, target, s - 1)
+                seen = _copy_last(cube, place, rows, target, s - 1, seen)
             target += s - 1
         for s in range(h + 1, nodes - 1):
             place, count = source + s * nodes + s + 1, nodes - 1 - s
             if h > 0 or not single:
-                check = check + _copy_row(cube, place, rows, target, count)
+                seen = _copy_row(cube, place, rows, target, count, seen)
             else:
                 rows[target : target + count] = 0.0
             target += count
-    store_entries(rows, target, repeat(0.0))
-    is_finite: bool = _sum(check) == 0.0 and _sum(seen) >= 0.0
-    return is_finite
+    store_entries(rows, target, zero)
+    is_finite = _sum(seen[0]) == 0.0 and _sum(fetched) >= 0.0
+    return float(_largest(seen[1])) if is_finite else np.nan
 
 
 @kernel(types.void(READ_FLOAT, types.boolean, types.float64[:, :, ::1]))

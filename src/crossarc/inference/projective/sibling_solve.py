@@ -27,6 +27,7 @@ from crossarc.inference.lanes import (
 )
 from crossarc.inference.projective.lane_arcs import (
     END,
+    FITS,
     FORBIDDEN,
     HEAVIEST,
     LARGEST,
@@ -37,6 +38,7 @@ from crossarc.inference.projective.lane_arcs import (
     gather_masses,
     log_total,
     prepare_arcs,
+    weigh_arcs,
 )
 from crossarc.inference.projective.semirings import SUM
 from crossarc.inference.projective.sibling_charts import (
@@ -47,7 +49,7 @@ from crossarc.inference.projective.sibling_charts import (
     TO,
     parts_of,
 )
-from crossarc.inference.projective.sibling_fill import filling
+from crossarc.inference.projective.sibling_fill import LARGEST_LOG, filling
 from crossarc.inference.projective.sibling_inside import sibling_inside
 from crossarc.inference.projective.sibling_outside import sibling_outside
 from crossarc.inference.projective.sibling_potentials import note_root_shift, tree_potentials
@@ -59,7 +61,7 @@ __all__ = ["SIGNATURE", "solve_room", "solving"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Batch = tuple[Floats, Floats, Ints, Ints, Floats, Ints]
+Batch = tuple[Floats, Floats, Ints, Ints, Floats, Ints, Floats]
 Trees = tuple[Ints, Ints, Ints]
 
 # The rule, as in `eisner_sums`: of items and of weights, PRODUCT where arcs are forbidden.
@@ -71,11 +73,12 @@ _inside = sibling_inside(SUM)
 
 
 #: Of the kernels `sum_together` and `sum_alone`: scores and masses of arcs, sizes, offsets; scores
-#: of parts in rows, and where those of each sentence begin; groups, order[groups[g]:groups[g + 1]];
-#: single, wanted; where the words of each sentence begin, heads and siblings of best trees, whose
-#: scores are taken as potentials, or empty; marginals or their logarithms of arcs, and of parts in
-#: rows, or empty; totals: (2, sentences), log Z as the sum of two floats, NaN where scores are too
-#: large and infinite where float64 is not certain to be enough; begin, end; space to work in.
+#: of parts in rows, where those of each sentence begin, and the size of the largest; groups,
+#: order[groups[g]:groups[g + 1]]; single, wanted; where the words of each sentence begin, heads and
+#: siblings of best trees, whose scores are taken as potentials, or empty; marginals or their
+#: logarithms of arcs, and of parts in rows, or empty; totals: (2, sentences), log Z as the sum of
+#: two floats, NaN where scores are too large and infinite where float64 is not certain to be
+#: enough; begin, end; space to work in.
 SIGNATURE = types.int64(
     READ_FLOAT,
     READ_FLOAT,
@@ -83,6 +86,7 @@ SIGNATURE = types.int64(
     READ_INT,
     READ_FLOAT,
     READ_INT,
+    READ_FLOAT,
     READ_INT,
     READ_INT,
     types.boolean,
@@ -139,7 +143,8 @@ def _is_certain(notes: Floats, lane: int, total: float, least: float, most: floa
     """Whether float64 is enough, by the rule."""
     forbidden, heaviest = read_lane(notes, FORBIDDEN, lane) > 0.0, read_lane(notes, HEAVIEST, lane)
     if not (
-        read_lane(notes, LIGHTEST, lane) >= (_LIGHTEST_PRODUCT if forbidden else _LIGHTEST)
+        read_lane(notes, FITS, lane) > 0.0
+        and read_lane(notes, LIGHTEST, lane) >= (_LIGHTEST_PRODUCT if forbidden else _LIGHTEST)
         and heaviest <= _HEAVIEST
         and least >= (_LOWEST_PRODUCT if forbidden else _LOWEST)
         and most <= _HIGHEST
@@ -202,7 +207,7 @@ def solving(lanes: int) -> Callable[..., None]:
     fill = filling(SUM, lanes)
 
     @subkernel()
-    def weigh_arcs(
+    def weigh_lanes(
         arcs: Floats,
         rests: Floats,
         weighed: Floats,
@@ -214,7 +219,7 @@ def solving(lanes: int) -> Callable[..., None]:
         trees: Trees,
     ) -> None:
         """Everything about arcs that weights need."""
-        scores, masses, sizes, offsets, rows, starts = batch
+        scores, masses, sizes, offsets, rows, starts, largest = batch
         firsts, heads, siblings = trees
         nodes = sizes[members[0]] + 1
         gather_arcs(arcs, notes, scores, sizes, offsets, members)
@@ -229,6 +234,13 @@ def solving(lanes: int) -> Callable[..., None]:
                 tree_potentials(tops, arcs, own, notes, nodes, single, lane, *tree)
             note_root_shift(notes, tops, arcs, lane, own, single)
         prepare_arcs(arcs, rests, weighed, tops, notes, nodes)
+        weigh_arcs(arcs, rests, weighed, notes, nodes)
+        for lane in range(members.shape[0]):
+            # So that no weight of a part is 0 or infinite.
+            least = read_lane(notes, LIGHTEST, lane) - largest[members[lane]]
+            most = read_lane(notes, HEAVIEST, lane) + largest[members[lane]]
+            fits = least > -LARGEST_LOG and most < LARGEST_LOG
+            write_lane(notes, FITS, lane, 1.0 if fits else 0.0)
 
     @subkernel()
     def solve(
@@ -242,7 +254,7 @@ def solving(lanes: int) -> Callable[..., None]:
         out_parts: Floats,
         totals: Floats,
     ) -> None:
-        scores, _, sizes, offsets, rows, starts = batch
+        scores, _, sizes, offsets, rows, starts, _ = batch
         nodes, count = sizes[members[0]] + 1, members.shape[0]
         square = nodes * nodes
         x, o = cells[: CHARTS * square], cells[CHARTS * square : 2 * CHARTS * square]
@@ -251,11 +263,11 @@ def solving(lanes: int) -> Callable[..., None]:
         weighed, rest = rest[2 * square : 3 * square], rest[3 * square :]
         w, rest = rest[: parts_of(nodes)], rest[parts_of(nodes) :]
         tops, notes = rest[:nodes], rest[nodes : nodes + NOTES]
-        weigh_arcs(arcs, rests, weighed, tops, notes, batch, members, single, trees)
+        weigh_lanes(arcs, rests, weighed, tops, notes, batch, members, single, trees)
         places, widths = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
         for lane in range(count):
             places[lane], widths[lane] = starts[members[lane]], sizes[members[lane]] + 1
-        fill(w, rows, places, widths, (arcs, rests, weighed), notes, single)
+        fill(w, rows, places, widths, arcs, notes, single)
         _inside(x, w, arcs, nodes, single)
         least, most = _extremes(x, notes, nodes)
         store(o, 0, least)

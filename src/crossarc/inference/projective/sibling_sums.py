@@ -80,16 +80,16 @@ def sum_over_trees(
     """
     totals = np.empty((2, len(batch)))
     arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor.rows, factor.starts)
-    rest = (out, out_parts, totals)
+    before, rest = (*arrays, factor.largest), (out, out_parts, totals)
     everybody = np.arange(len(batch))
     after, sizes = (single, wanted, _NONE, _NONE, _NONE, *rest), batch.sizes
-    in_lockstep(_sum_kernel, sizes, everybody, _LONGEST, arrays, after, threads)
+    in_lockstep(_sum_kernel, sizes, everybody, _LONGEST, before, after, threads)
     left = np.flatnonzero(np.isposinf(totals[0]))
     if len(left):
         heads, siblings, _ = best_trees(batch, factor, single, left, threads)
         trees = (_firsts(batch), heads, siblings)
         after = (single, wanted, *trees, *rest)
-        in_lockstep(_sum_kernel, sizes, left, _LONGEST, arrays, after, threads)
+        in_lockstep(_sum_kernel, sizes, left, _LONGEST, before, after, threads)
         left = np.flatnonzero(np.isposinf(totals[0]))
     if len(left):
         from crossarc.inference.projective.sibling_wide import sum_wide

@@ -24,6 +24,7 @@ def sum_alone(
     offsets: Ints,
     rows: Floats,
     starts: Ints,
+    largest: Floats,
     order: Ints,
     groups: Ints,
     single: bool,
@@ -39,7 +40,7 @@ def sum_alone(
     space: Floats,
 ) -> int:
     """Groups begin..end-1; returns how many floats of space are enough to work in."""
-    batch = (scores, masses, sizes, offsets, rows, starts)
+    batch = (scores, masses, sizes, offsets, rows, starts, largest)
     trees = (firsts, heads, siblings)
     needed = 0
     for g in range(begin, end):
