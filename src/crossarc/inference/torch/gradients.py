@@ -31,9 +31,9 @@ class LogPartition(Function):  # type: ignore[misc]  # torch is not there for ev
     @staticmethod
     def backward(ctx: Any, above: Tensor) -> tuple[Tensor, None]:
         """Marginals, which autograd can differentiate once more if it is to."""
+        (scores,) = ctx.saved_tensors  # notices scores that were changed in place
         if not torch.is_grad_enabled():
             return ctx.kernels.marginals(above), None
-        (scores,) = ctx.saved_tensors
         return _for_each(above, scores) * Marginals.apply(scores, ctx.kernels), None
 
 
