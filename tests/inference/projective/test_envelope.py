@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.drawn_scores import drawn
 from support.law_base import assert_accurate, assert_marginals
 
 from crossarc.inference.batch import Batch
@@ -24,15 +25,6 @@ def potentials(batch: Batch, single: bool) -> Floats:
     out = np.empty(int(batch.sizes.sum()))
     envelope(batch.arcs, batch.sizes, batch.offsets, single, out)
     return out
-
-
-def drawn(n: int, scale: float, seed: int, forbidden: float) -> Floats:
-    chance = np.random.default_rng([seed, n])
-    scores = chance.normal(0, scale, (n + 1, n + 1))
-    lost = chance.random(scores.shape) < forbidden
-    lost[np.arange(n), np.arange(1, n + 1)] = False
-    scores[lost] = -np.inf
-    return scores
 
 
 def partial_trees(scores: Floats, words: range) -> list[float]:
@@ -85,7 +77,7 @@ def test_no_item_weighs_more_than_1(n: int, seed: int, forbidden: float, single:
 @pytest.mark.parametrize(("n", "scale"), [(100, 30.0), (200, 30.0)])
 def test_float64_is_enough_with_them(n: int, scale: float, single: bool) -> None:
     """Where potentials that look at single words are not, and with the results of wide numbers."""
-    batch = Batch([drawn(n, scale, 1, 0.0)])
+    batch = Batch([drawn(n, scale, 1)])
     arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, single, MARGINALS)
     outs, totals = np.zeros((3, len(batch.arcs))), np.empty((3, 2, 1))
     infer_plain(*arrays, np.empty(0), outs[0], totals[0])

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.drawn_scores import drawn
 from support.forest_trees import ForestTrees
 from support.law_base import assert_accurate, assert_marginals
 from support.projective_reference import highest, over_trees
@@ -34,17 +35,6 @@ ROOTS = ["single", "multi"]
 LENGTHS = st.sampled_from([1, 2, 6, 7, 8, 9, 14, 15, 16, 23, 24, 31])
 SCALES = st.sampled_from([0.0, 1.0, 10.0, 40.0, 100.0, 1000.0])
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def drawn(n: int, scale: float, seed: int, forbidden: float = 0.0, labels: int = 0) -> Floats:
-    """Random scores; arcs are forbidden at random, those of the chain 0 -> 1 -> 2 ... never."""
-    chance = np.random.default_rng([seed, n])
-    shape = (n + 1, n + 1, labels) if labels else (n + 1, n + 1)
-    scores = chance.normal(0, scale, shape)
-    lost = chance.random(shape) < forbidden
-    lost[np.arange(n), np.arange(1, n + 1)] = False
-    scores[lost] = -np.inf
-    return scores
 
 
 def assert_same(ours: ProjectiveTrees, oracle: ProjectiveTrees, parts: tuple[str, ...]) -> None:

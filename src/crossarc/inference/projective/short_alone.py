@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from crossarc.inference.lanes import bare
 from crossarc.inference.projective.short_solve import (
     SIGNATURE,
-    longest_of,
     solve_room,
     solve_short,
 )
+from crossarc.inference.spanning.grouping import longest_of
 from crossarc.kernels import kernel
 
 __all__ = ["short_alone"]

@@ -37,13 +37,13 @@ from crossarc.inference.projective.lane_arcs import (
     weigh_arcs,
     weights_fit,
 )
+from crossarc.inference.projective.lane_read import read_arcs, read_marginals
 from crossarc.inference.projective.short_inside import CHARTS, RIGHT, short_inside
 from crossarc.inference.projective.short_outside import short_outside
-from crossarc.inference.projective.sibling_read import read_arcs, read_marginals
 from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
-__all__ = ["SIGNATURE", "longest_of", "solve_room", "solve_short"]
+__all__ = ["SIGNATURE", "solve_room", "solve_short"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,15 +74,6 @@ def solve_room(nodes: int, lanes: int) -> int:
     """How many floats are worked in, wherever they begin."""
     cells = (2 * CHARTS + 1) * nodes * nodes + nodes + NOTES
     return cells * lanes + LANES
-
-
-@subkernel()
-def longest_of(sizes: Ints, order: Ints, groups: Ints, begin: int, end: int) -> int:
-    """The words of the longest sentence in groups begin..end-1."""
-    longest = 0
-    for g in range(begin, end):
-        longest = max(longest, sizes[order[groups[g]]])
-    return longest
 
 
 @subkernel()

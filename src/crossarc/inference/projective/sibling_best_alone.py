@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.projective.sibling_best import SIGNATURE, best_room, finding
+from crossarc.inference.spanning.grouping import longest_of
 from crossarc.kernels import kernel
 
 __all__ = ["best_alone"]
@@ -35,9 +36,7 @@ def best_alone(
     space: Floats,
 ) -> int:
     """Groups begin..end-1; returns how many floats of space are enough to work in."""
-    longest = 0
-    for g in range(begin, end):
-        longest = max(longest, sizes[order[groups[g]]])
+    longest = longest_of(sizes, order, groups, begin, end)
     needed = best_room(longest + 1, 1)
     if space.shape[0] < needed:
         space = np.empty(needed)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.lanes import LANES
 from crossarc.inference.projective.sibling_best import SIGNATURE, best_room, finding
+from crossarc.inference.spanning.grouping import longest_of
 from crossarc.inference.spanning.plain.layout import aligned
 from crossarc.kernels import kernel
 
@@ -37,9 +38,7 @@ def best_together(
     space: Floats,
 ) -> int:
     """Groups begin..end-1; returns how many floats of space are enough to work in."""
-    longest = 0
-    for g in range(begin, end):
-        longest = max(longest, sizes[order[groups[g]]])
+    longest = longest_of(sizes, order, groups, begin, end)
     needed = best_room(longest + 1, LANES)
     if space.shape[0] < needed:
         space = np.empty(needed)

@@ -1,98 +1,18 @@
-"""Marginals of the sibling model, from the products of one lane to the arrays of its sentence."""
+"""Marginals of parts of the sibling model, from the products of one lane to their rows."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import power_of_two
-from crossarc.inference.lanes import (
-    LANES,
-    AnyCells,
-    read_lane,
-    repeat,
-    smaller,
-    store_entries,
-    transpose,
-)
+from crossarc.inference.lanes import read_lane
+from crossarc.inference.projective.lane_read import read_product
 from crossarc.inference.projective.sibling_charts import part_place, part_range, row_place
-from crossarc.inference.spanning.plain.exchange import arc_entry, common_words, eight_cells
-from crossarc.inference.spanning.wanted import MARGINALS
 from crossarc.kernels import subkernel
 
-__all__ = ["read_arcs", "read_marginals", "read_parts"]
+__all__ = ["read_parts"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-_LN2 = 0.6931471805599453
-
-
-@subkernel()
-def _read(product: float, headroom: int, wanted: int) -> float:
-    """A marginal or its logarithm, from mu 2^headroom."""
-    share = product * power_of_two(-headroom)
-    if wanted == MARGINALS:
-        return min(1.0, share)
-    if product == 0.0:
-        return -np.inf
-    return min(0.0, math.log(share)) if share > 2.0**-1000 else math.log(product) - headroom * _LN2
-
-
-@subkernel()
-def read_arcs(
-    mu: AnyCells,
-    lane: int,
-    scores: Floats,
-    n: int,
-    nodes: int,
-    headroom: int,
-    wanted: int,
-    out: Floats,
-) -> float:
-    """Marginals of the arcs of a lane; the smallest product of an arc that is allowed."""
-    least = np.inf
-    for h in range(n + 1):
-        for m in range(1, n + 1):
-            if h != m:
-                product = read_lane(mu, h * nodes + m, lane)
-                at = h * (n + 1) + m
-                least = min(least, product if scores[at] > -np.inf else np.inf)
-                out[at] = _read(product, headroom, wanted)
-    return least
-
-
-@subkernel()
-def read_marginals(
-    mu: AnyCells,
-    headrooms: Ints,
-    sizes: Ints,
-    offsets: Ints,
-    members: Ints,
-    nodes: int,
-    out: Floats,
-) -> None:
-    """Marginals of the arcs of eight sentences at once."""
-    shared = common_words(sizes, members)
-    scales = np.empty(LANES)
-    for lane in range(LANES):
-        scales[lane] = power_of_two(-headrooms[lane])
-    one = repeat(1.0)
-    for h in range(nodes):
-        common = shared if shared >= LANES and h <= shared else 0
-        for first in range(0, common, LANES):
-            m = min(first, common - LANES)
-            eight = transpose(eight_cells(mu, h * nodes + m + 1))
-            for lane in range(LANES):
-                share = smaller(eight[lane] * repeat(scales[lane]), one)
-                store_entries(out, arc_entry(sizes, offsets, members[lane], h, m), share)
-        for lane in range(LANES):
-            n = sizes[members[lane]]
-            for m in range(common + 1, n + 1 if h <= n else 0):
-                product = read_lane(mu, h * nodes + m, lane)
-                out[offsets[members[lane]] + h * (n + 1) + m] = min(1.0, product * scales[lane])
 
 
 @subkernel()
@@ -106,7 +26,7 @@ def read_parts(
     wanted: int,
     out: Floats,
 ) -> float:
-    """The same for its parts, from cells to rows."""
+    """Marginals or their logarithms, from cells to rows; the smallest product that is allowed."""
     least = np.inf
     for h in range(n + 1):
         arcs = scores[h * (n + 1) : (h + 1) * (n + 1)]
@@ -119,5 +39,5 @@ def read_parts(
                 if m != h and follows and arcs[m] > -np.inf:
                     product = read_lane(w, part_place(h, s, m), lane)
                     least = min(least, product)
-                out[row + m] = _read(product, headroom, wanted)
+                out[row + m] = read_product(product, headroom, wanted)
     return least

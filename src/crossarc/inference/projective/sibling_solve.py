@@ -40,6 +40,7 @@ from crossarc.inference.projective.lane_arcs import (
     prepare_arcs,
     weigh_arcs,
 )
+from crossarc.inference.projective.lane_read import read_arcs, read_marginals
 from crossarc.inference.projective.semirings import SUM
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
@@ -53,7 +54,7 @@ from crossarc.inference.projective.sibling_fill import LARGEST_LOG, filling
 from crossarc.inference.projective.sibling_inside import sibling_inside
 from crossarc.inference.projective.sibling_outside import sibling_outside
 from crossarc.inference.projective.sibling_potentials import note_root_shift, tree_potentials
-from crossarc.inference.projective.sibling_read import read_arcs, read_marginals, read_parts
+from crossarc.inference.projective.sibling_read import read_parts
 from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 

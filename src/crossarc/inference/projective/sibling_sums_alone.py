@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.projective.sibling_solve import SIGNATURE, solve_room, solving
+from crossarc.inference.spanning.grouping import longest_of
 from crossarc.kernels import kernel
 
 __all__ = ["sum_alone"]
@@ -42,9 +43,7 @@ def sum_alone(
     """Groups begin..end-1; returns how many floats of space are enough to work in."""
     batch = (scores, masses, sizes, offsets, rows, starts, largest)
     trees = (firsts, heads, siblings)
-    needed = 0
-    for g in range(begin, end):
-        needed = max(needed, solve_room(sizes[order[groups[g]]] + 1, 1))
+    needed = solve_room(longest_of(sizes, order, groups, begin, end) + 1, 1)
     if space.shape[0] < needed:
         space = np.empty(needed)
     cells = space

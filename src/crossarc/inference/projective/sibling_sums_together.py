@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.lanes import LANES
 from crossarc.inference.projective.sibling_solve import SIGNATURE, solve_room, solving
+from crossarc.inference.spanning.grouping import longest_of
 from crossarc.inference.spanning.plain.layout import aligned
 from crossarc.kernels import kernel
 
@@ -44,9 +45,7 @@ def sum_together(
     """Groups begin..end-1; returns how many floats of space are enough to work in."""
     batch = (scores, masses, sizes, offsets, rows, starts, largest)
     trees = (firsts, heads, siblings)
-    needed = 0
-    for g in range(begin, end):
-        needed = max(needed, solve_room(sizes[order[groups[g]]] + 1, LANES))
+    needed = solve_room(longest_of(sizes, order, groups, begin, end) + 1, LANES)
     if space.shape[0] < needed:
         space = np.empty(needed)
     cells = aligned(space)

@@ -7,7 +7,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["in_groups"]
+from crossarc.kernels import subkernel
+
+__all__ = ["in_groups", "longest_of"]
 
 Ints = NDArray[np.int64]
 
@@ -67,3 +69,12 @@ def _is_worth_it(lengths: list[int]) -> bool:
     if lengths[-1] == longest:
         return len(lengths) >= worth
     return sum((n / longest) ** 3 for n in lengths) >= worth
+
+
+@subkernel()
+def longest_of(sizes: Ints, order: Ints, starts: Ints, begin: int, end: int) -> int:
+    """The words of the longest sentence in groups begin..end-1, for kernels."""
+    longest = 0
+    for g in range(begin, end):
+        longest = max(longest, sizes[order[starts[g]]])
+    return longest

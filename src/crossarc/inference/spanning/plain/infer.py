@@ -16,7 +16,7 @@ from crossarc.inference.spanning.wanted import LOG_MARGINALS, TOTAL
 from crossarc.inference.turns import PROGRESS
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
-__all__ = ["SIGNATURE", "infer_group", "longest_of"]
+__all__ = ["SIGNATURE", "infer_group"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,15 +76,6 @@ def _sum_tops(cells: Cells, at: Layout) -> None:
         low = low + error
     store(cells, at.tops_sum, high)
     store(cells, at.tops_sum + 1, low)
-
-
-@subkernel()
-def longest_of(sizes: Ints, order: Ints, starts: Ints) -> int:
-    """The words of the longest sentence in all groups."""
-    longest = 0
-    for g in range(starts.shape[0] - 1):
-        longest = max(longest, sizes[order[starts[g]]])
-    return longest
 
 
 @subkernel()

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.lanes import LANES, bare
-from crossarc.inference.spanning.plain.infer import SIGNATURE, infer_group, longest_of
+from crossarc.inference.spanning.grouping import longest_of
+from crossarc.inference.spanning.plain.infer import SIGNATURE, infer_group
 from crossarc.inference.spanning.plain.layout import aligned, room
 from crossarc.inference.turns import finish, take
 from crossarc.kernels import kernel
@@ -37,7 +38,7 @@ def infer_together(
 
     Works in `space` if that is large enough; returns how many floats it had.
     """
-    needed = room(longest_of(sizes, order, starts), LANES)
+    needed = room(longest_of(sizes, order, starts, 0, starts.shape[0] - 1), LANES)
     if space.shape[0] < needed:
         space = np.empty(needed)
     cells = bare(aligned(space))
