@@ -66,6 +66,12 @@ class InputLaws(LawBase):
         self._assert_infeasible(scores, "single")
         assert self.distribution(scores, "multi").log_partition() == 0.0
 
+    def test_a_batch_without_sentences_has_empty_answers(self) -> None:
+        nobody = self.distribution([])
+        assert nobody.log_partition() == []
+        for ask in (QUESTIONS | DRAWS).values():
+            assert ask(nobody) == []
+
     def _assert_infeasible(self, scores: Any, root: str) -> None:
         distribution = self.distribution(scores, root)
         assert distribution.log_partition() == -np.inf

@@ -136,7 +136,7 @@ class Batch:
 
     def rows(self, flat: NDArray[Any]) -> list[NDArray[Any]]:
         """The parts of all sentences of an array with an entry for each word."""
-        width = self._widths[0] if self._widths else 1
+        width = self._widths[0] if self._widths else 2
         if self._widths.count(width) == len(self._widths):
             return list(flat.reshape(-1, width - 1))
         ends = np.cumsum(self.sizes).tolist()
