@@ -53,7 +53,7 @@ def test_parsing_text_needs_few_kernels() -> None:
     used = modules_used("assert ca.load('en')('Dogs bark.')")
     assert len(used) == 15
     assert sorted(set(used)) == [
-        "crossarc.inference.packing",
+        "crossarc.inference.runtime.packing",
         "crossarc.inference.projective.eisner_best",
         "crossarc.inference.spanning.argmax",
         "crossarc.models.arcs",

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError, ScoreError
-from crossarc.inference.answers import Answers
-from crossarc.inference.batch import Batch, Scores
-from crossarc.inference.chance import stream
-from crossarc.inference.dependence import Dependence
-from crossarc.inference.information import Information
-from crossarc.inference.likelihood import Likelihood
-from crossarc.inference.moments import Moments
+from crossarc.inference.arithmetic.rng import stream
+from crossarc.inference.questions.dependence import Dependence
+from crossarc.inference.questions.information import Information
+from crossarc.inference.questions.likelihood import Likelihood
+from crossarc.inference.questions.moments import Moments
+from crossarc.inference.runtime.answers import Answers
+from crossarc.inference.runtime.batch import Batch, Scores
 from crossarc.once import once
 from crossarc.trees import Tree
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from crossarc.inference.batch import Scores
 from crossarc.inference.distribution import Root
 from crossarc.inference.projective import ProjectiveTrees
+from crossarc.inference.runtime.batch import Scores
 from crossarc.inference.spanning import SpanningTrees
 
 __all__ = ["projective_log_prob"]

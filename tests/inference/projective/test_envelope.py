@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from support.drawn_scores import drawn
 from support.law_base import assert_accurate, assert_marginals
 
-from crossarc.inference.batch import Batch
 from crossarc.inference.projective.eisner_envelope import envelope
 from crossarc.inference.projective.eisner_plain import infer_plain
 from crossarc.inference.projective.eisner_wide import infer_wide
-from crossarc.inference.spanning.wanted import MARGINALS
+from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.runtime.quantities import MARGINALS
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def test_no_item_weighs_more_than_1(n: int, seed: int, forbidden: float, single:
 def test_float64_is_enough_with_them(n: int, scale: float, single: bool) -> None:
     """Where potentials that look at single words are not, and with the results of wide numbers."""
     batch = Batch([drawn(n, scale, 1)])
-    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, single, MARGINALS)
+    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets, single, MARGINALS)
     outs, totals = np.zeros((3, len(batch.arcs))), np.empty((3, 2, 1))
     infer_plain(*arrays, np.empty(0), outs[0], totals[0])
     infer_plain(*arrays, potentials(batch, single), outs[1], totals[1])

@@ -20,14 +20,14 @@ from support.law_base import assert_accurate, assert_marginals
 from support.projective_reference import highest, over_trees
 
 from crossarc import InfeasibleError, ProjectiveTrees
-from crossarc.inference.batch import Batch
 from crossarc.inference.projective.eisner_plain import infer_plain
 from crossarc.inference.projective.eisner_wide import infer_wide
 from crossarc.inference.projective.short_alone import short_alone
 from crossarc.inference.projective.sibling_factor import SiblingFactor
 from crossarc.inference.projective.sibling_sums_alone import sum_alone
 from crossarc.inference.projective.sibling_wide import sum_wide
-from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
+from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 
 Floats = NDArray[np.float64]
 ROOTS = ["single", "multi"]
@@ -63,14 +63,14 @@ def test_first_order(n: int, scale: float, forbidden: float, labels: int, seed: 
 def test_short_and_long(n: int, scale: float, forbidden: float, single: bool, seed: int) -> None:
     """The kernels for short and long sentences are two implementations of the same algorithm."""
     scores = drawn(n, scale, seed, forbidden)
-    for wanted in (TOTAL, MARGINALS, LOG_MARGINALS):
+    for wanted in (LOG_PARTITION, MARGINALS, LOG_MARGINALS):
         (total, table), (other, expected) = (
             infer(scores, single, wanted, True) for infer in (short, first_order)
         )
         assert (total == math.inf) == (other == math.inf)
         if math.isfinite(total):
             assert_accurate(total, other)
-        if math.isfinite(total) and wanted != TOTAL:
+        if math.isfinite(total) and wanted != LOG_PARTITION:
             np.testing.assert_array_equal(np.isneginf(table), np.isneginf(expected))
             possible = np.isfinite(expected)
             np.testing.assert_allclose(table[possible], expected[possible], 1e-12, 1e-14)
@@ -102,7 +102,7 @@ def first_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple
     """One arithmetic alone, by panels; log Z is infinite where float64 is refused."""
     batch, totals = Batch([scores]), np.empty((2, 1))
     out = np.zeros(len(batch.arcs))
-    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, single, wanted)
+    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets, single, wanted)
     if plain:
         infer_plain(*arrays, np.empty(0), out, totals)
     else:
@@ -116,7 +116,7 @@ def short(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple[float
         return first_order(scores, single, wanted, plain)
     batch, totals = Batch([scores]), np.empty((2, 1))
     out, first = np.zeros(len(batch.arcs)), np.zeros(1, np.int64)
-    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, first, np.array([0, 1]))
+    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets, first, np.array([0, 1]))
     short_alone(*arrays, single, wanted, out, totals, 0, 1, np.empty(0))
     return float(totals.sum()), batch.square(0, out)
 
@@ -128,7 +128,7 @@ def second_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tupl
     cube = np.random.default_rng(width).normal(0, max(1.0, np.std(scores)), (width,) * 3)
     factor = SiblingFactor([cube], batch, single)
     out, parts, first = np.zeros(len(batch.arcs)), np.zeros_like(factor.rows), np.zeros(1, np.int64)
-    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor.rows, factor.starts)
+    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets, factor.rows, factor.starts)
     if plain:
         trees = (np.empty(0, np.int64),) * 3
         order = (factor.largest, first, np.array([0, 1]), single, wanted, *trees)
@@ -143,7 +143,7 @@ def second_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tupl
 @pytest.mark.parametrize(("n", "scale"), [(1, 1.0), (5, 10.0), (12, 1.0), (20, 3.0)])
 def test_two_arithmetics(infer: Any, single: bool, n: int, scale: float) -> None:
     scores = drawn(n, scale, 1)
-    for wanted in (TOTAL, MARGINALS, LOG_MARGINALS):
+    for wanted in (LOG_PARTITION, MARGINALS, LOG_MARGINALS):
         plain, wide = (infer(scores, single, wanted, way) for way in (True, False))
         assert math.isfinite(plain[0])
         assert plain[0] == pytest.approx(wide[0], rel=1e-14, abs=1e-14)

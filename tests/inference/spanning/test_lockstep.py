@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from support.brute_force import BruteForce
 
 from crossarc import SpanningTrees
-from crossarc.inference.batch import Batch
-from crossarc.inference.spanning.grouping import in_groups
+from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.runtime.groups import in_groups
+from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
+from crossarc.inference.runtime.work_queue import in_turns
 from crossarc.inference.spanning.plain.alone import infer_alone
 from crossarc.inference.spanning.plain.together import infer_together
-from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.inference.spanning.wide_infer import infer_wide
-from crossarc.inference.turns import in_turns
 
 ROOTS = ["single", "multi"]
 
@@ -34,8 +34,17 @@ def answers(kernel: object, batch: Batch, single: bool, wanted: int) -> tuple[np
     order = np.argsort(-batch.sizes, kind="stable")
     starts = np.array([0, len(batch)]) if kernel is infer_together else np.arange(len(batch) + 1)
     totals, done = np.full((2, len(batch)), np.nan), np.zeros(len(batch), np.bool_)
-    out = np.full(0 if wanted == TOTAL else len(batch.arcs), np.nan)
-    before = (batch.arcs, batch.masses, batch.sizes, batch.offsets, order, starts, single, wanted)
+    out = np.full(0 if wanted == LOG_PARTITION else len(batch.arcs), np.nan)
+    before = (
+        batch.arcs,
+        batch.label_sums,
+        batch.sizes,
+        batch.offsets,
+        order,
+        starts,
+        single,
+        wanted,
+    )
     in_turns(
         lambda progress: kernel(*before, out, totals, done, progress, np.empty(0)),
         len(starts) - 1,
@@ -51,7 +60,7 @@ class TestTogetherAndAlone:
         st.sampled_from([1.0, 10.0, 100.0]),
         st.sampled_from([0.0, 0.1, 0.5]),
         st.booleans(),
-        st.sampled_from([TOTAL, MARGINALS, LOG_MARGINALS]),
+        st.sampled_from([LOG_PARTITION, MARGINALS, LOG_MARGINALS]),
     )
     def test_every_bit_is_the_same(
         self,
@@ -67,7 +76,7 @@ class TestTogetherAndAlone:
         other_totals, other_out, other_done = answers(infer_alone, batch, single, wanted)
         np.testing.assert_array_equal(done, other_done)
         np.testing.assert_array_equal(totals, other_totals)
-        if wanted != TOTAL:
+        if wanted != LOG_PARTITION:
             for index in np.flatnonzero(done):
                 np.testing.assert_array_equal(
                     batch.square(index, out), batch.square(index, other_out)
@@ -113,7 +122,7 @@ class TestRule:
             wide_totals, wide_out = np.empty_like(totals), np.empty_like(out)
             infer_wide(
                 batch.arcs,
-                batch.masses,
+                batch.label_sums,
                 batch.sizes,
                 batch.offsets,
                 np.arange(len(batch)),

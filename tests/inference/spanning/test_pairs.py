@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crossarc import SpanningTrees
-from crossarc.inference.dependence import Dependence
+from crossarc.inference.questions.dependence import Dependence
 from crossarc.inference.spanning.pairs import joint_arcs
 
 ROOTS = ["single", "multi"]

@@ -8,8 +8,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.distinct import Found, draw_distinct, perturb
-from crossarc.inference.extended import log_of
+from crossarc.inference.arithmetic.gumbel import Found, draw_distinct, perturb
+from crossarc.inference.arithmetic.wide import log_of
 from crossarc.inference.forest.arrays import FOREST, Forest
 from crossarc.inference.forest.inside import inside_weights, instance_weights, most_instances
 from crossarc.inference.forest.sampling import largest_derivation

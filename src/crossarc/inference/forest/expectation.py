@@ -22,7 +22,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import log_of, narrowed, normalised
+from crossarc.inference.arithmetic.wide import log_of, narrowed, normalised
 from crossarc.inference.forest.arrays import FOREST, Forest
 from crossarc.inference.forest.inside import instance_weights, most_instances, weights_within
 from crossarc.kernels import READ_FLOAT, kernel, subkernel

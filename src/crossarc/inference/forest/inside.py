@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import (
+from crossarc.inference.arithmetic.wide import (
     LARGEST_SCORE,
     ZERO,
     add_at,

@@ -25,9 +25,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.forest.arrays import FOREST, Forest
 from crossarc.inference.forest.viterbi import best_scores, scale_of
-from crossarc.inference.sums import exact_sum
 from crossarc.kernels import kernel, subkernel
 
 __all__ = ["ranked", "ranked_within"]

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import narrowed
+from crossarc.inference.arithmetic.wide import narrowed
 from crossarc.inference.forest.arrays import FOREST, Forest
 from crossarc.inference.forest.inside import instance_weights, most_instances, weights_within
 from crossarc.kernels import kernel, subkernel

@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import ZERO, narrowed, normalised_along, power_of_two
+from crossarc.inference.arithmetic.wide import ZERO, narrowed, normalised_along, power_of_two
 from crossarc.inference.forest.arrays import FOREST, Forest
 from crossarc.inference.forest.expectation import choice, mean_below, means_within
 from crossarc.inference.forest.inside import most_instances, weights_within
@@ -33,13 +33,13 @@ Ints = NDArray[np.int64]
 
 @subkernel()
 def _add(
-    masses: Floats, sums: Floats, powers: Ints, item: int, mass: float, mean: float, power: int
+    label_sums: Floats, sums: Floats, powers: Ints, item: int, mass: float, mean: float, power: int
 ) -> None:
     """Another share of an item's mass, and what it adds to the sum of which A is the mean."""
     gain = power - powers[item]
     up = max(gain, 0)
     old, new = power_of_two(-up), power_of_two(gain - up)
-    masses[item] = masses[item] * old + mass * new
+    label_sums[item] = label_sums[item] * old + mass * new
     sums[item] = sums[item] * old + mass * mean * new
     powers[item] += up
 
@@ -54,10 +54,10 @@ def slopes(forest: Forest, values: Floats, out: Floats) -> None:
     chances, exponents = np.empty(most), np.empty(most, np.int64)
     lefts, rights, parts = forest.left, forest.right, forest.part
     # P(v), the probability of an item, and P(v) A(v), which shares its exponent.
-    masses, sums, mass_powers = np.zeros(items), np.zeros(items), np.full(items, ZERO, np.int64)
-    masses[-1], mass_powers[-1] = 1.0, 0
+    label_sums, sums, mass_powers = np.zeros(items), np.zeros(items), np.full(items, ZERO, np.int64)
+    label_sums[-1], mass_powers[-1] = 1.0, 0
     for v in range(items - 1, -1, -1):
-        mass, total, power = normalised_along(masses[v], sums[v], mass_powers[v])
+        mass, total, power = normalised_along(label_sums[v], sums[v], mass_powers[v])
         above, begin = total / mass, forest.first[v]
         for i in range(choice(forest, inside, powers, v, chances, exponents)):
             left, right, part = lefts[begin + i], rights[begin + i], parts[begin + i]
@@ -66,10 +66,10 @@ def slopes(forest: Forest, values: Floats, out: Floats) -> None:
             share, share_power = mass * chances[i], power + exponents[i]
             if left >= 0:
                 beside = mean_below(means, right, -1)
-                _add(masses, sums, mass_powers, left, share, here + beside, share_power)
+                _add(label_sums, sums, mass_powers, left, share, here + beside, share_power)
             if right >= 0:
                 beside = mean_below(means, left, -1)
-                _add(masses, sums, mass_powers, right, share, here + beside, share_power)
+                _add(label_sums, sums, mass_powers, right, share, here + beside, share_power)
             if part >= 0:
                 whole = here + mean_below(means, left, right)
                 out[part] += narrowed(share, share_power) * (whole - means[-1])

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
+from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.forest import Forest
-from crossarc.inference.sums import exact_sum
 from crossarc.trees import Tree
 
 __all__ = ["first_order_forest", "read_tree", "sibling_forest"]

@@ -18,10 +18,10 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import _LANES as LANES_TYPE
-from crossarc.inference.lanes import LANES, Lanes
+from crossarc.inference.arithmetic.lanes import _LANES as LANES_TYPE
+from crossarc.inference.arithmetic.lanes import LANES, Lanes
+from crossarc.inference.arithmetic.semirings import SUM, Semiring
 from crossarc.inference.projective.panels import RULES, TERMS
-from crossarc.inference.projective.semirings import SUM, Semiring
 
 __all__ = ["inside_columns", "outside_columns"]
 
@@ -57,7 +57,7 @@ class _Writer:
     def lane(self, vector: Any, lane: int) -> Any:
         return self.builder.extract_element(vector, ir.Constant(ir.IntType(32), lane))
 
-    def spread(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         first = self.builder.insert_element(_UNSET, value, ir.Constant(ir.IntType(32), 0))
         return self.builder.shuffle_vector(first, _UNSET, _SAME)
 

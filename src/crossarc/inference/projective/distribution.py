@@ -14,14 +14,14 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.batch import Scores
+from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.distribution import Root, TreeDistribution, certified
 from crossarc.inference.factors import Given
 from crossarc.inference.forest import Forest
 from crossarc.inference.projective.charts import first_order_forest, read_tree, sibling_forest
 from crossarc.inference.projective.kernel_answers import KernelAnswers, best_tree
 from crossarc.inference.projective.sibling_factor import SiblingFactor
-from crossarc.inference.sums import exact_sum
+from crossarc.inference.runtime.batch import Scores
 from crossarc.once import once
 from crossarc.trees import Tree
 
@@ -242,7 +242,7 @@ class ProjectiveTrees(TreeDistribution):
         return certified(tree, cast(float, tree.score))
 
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
-        from crossarc.inference.spanning.argmax import best_labels
+        from crossarc.inference.runtime.scoring import best_labels
 
         arcs = best_labels(scores)[0] if scores.ndim == 3 else scores
         if self._sibling is None or factor_weight == 0.0:
@@ -255,7 +255,7 @@ class ProjectiveTrees(TreeDistribution):
         self, index: int, heads: Ints, siblings: Ints | None, scores: Floats
     ) -> Tree | None:
         """The tree with the labels that are best under `scores`, and its model score."""
-        from crossarc.inference.spanning.argmax import best_labels
+        from crossarc.inference.runtime.scoring import best_labels
 
         if heads[0] < 0:
             return None

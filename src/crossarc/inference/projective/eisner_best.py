@@ -17,8 +17,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry
-from crossarc.inference.lanes import LANES
+from crossarc.inference.arithmetic.lanes import LANES, load_scalar
+from crossarc.inference.arithmetic.semirings import BEST
 from crossarc.inference.projective.eisner_inside import inside_pass
 from crossarc.inference.projective.panels import (
     FACTORS,
@@ -31,7 +31,6 @@ from crossarc.inference.projective.panels import (
     room,
     width_of,
 )
-from crossarc.inference.projective.semirings import BEST
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["best_heads_batch", "fill_arcs"]
@@ -74,11 +73,15 @@ def _split(space: Floats, width: int, kind: int, i: int, j: int) -> int:
     best, at = -np.inf, -1
     for k in range(i + 1 if kind == _RIGHT else i, j + 1 if kind == _RIGHT else j):
         if kind == _RIGHT:
-            value = entry(space, row + plane + k) + entry(space, column + k * TERMS + LANES)
+            value = load_scalar(space, row + plane + k) + load_scalar(
+                space, column + k * TERMS + LANES
+            )
         elif kind == _LEFT:
-            value = entry(space, row + 2 * plane + k) + entry(space, column + k * TERMS + 2 * LANES)
+            value = load_scalar(space, row + 2 * plane + k) + load_scalar(
+                space, column + k * TERMS + 2 * LANES
+            )
         else:
-            value = entry(space, row + k) + entry(space, column + k * TERMS)
+            value = load_scalar(space, row + k) + load_scalar(space, column + k * TERMS)
         if value > best:
             best, at = value, k
     return at

@@ -18,11 +18,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry
+from crossarc.inference.arithmetic.lanes import load_scalar
+from crossarc.inference.arithmetic.semirings import BEST
 from crossarc.inference.projective.eisner_best import fill_arcs
 from crossarc.inference.projective.eisner_inside import inside_pass
 from crossarc.inference.projective.panels import FACTORS, part, room, width_of
-from crossarc.inference.projective.semirings import BEST
 from crossarc.inference.projective.weights import best_scores
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
@@ -35,8 +35,8 @@ _inside = inside_pass(BEST)
 
 
 @subkernel()
-def _from_left(space: Floats, nodes: int, tops: Floats, ways: Floats) -> None:
-    """The longest way from word 1 to every place; an end that cannot be reached takes `tops`."""
+def _from_left(space: Floats, nodes: int, column_max: Floats, ways: Floats) -> None:
+    """The longest way from word 1 to every place; an end that cannot be reached takes `column_max`."""
     width = width_of(nodes)
     rights = part(width, FACTORS)
     lefts = rights + 2 * width * width
@@ -46,15 +46,15 @@ def _from_left(space: Floats, nodes: int, tops: Floats, ways: Floats) -> None:
     for i in range(1, nodes):
         # C<(i, j) is over i..j-1, C>(i, j) over i+1..j.
         for j in range(i + 1, nodes):
-            ways[j] = max(ways[j], ways[i] + entry(space, lefts + i * width + j))
+            ways[j] = max(ways[j], ways[i] + load_scalar(space, lefts + i * width + j))
         if ways[i + 1] == -np.inf:
-            ways[i + 1] = ways[i] + tops[i]
+            ways[i + 1] = ways[i] + column_max[i]
         for j in range(i + 1, nodes):
-            ways[j + 1] = max(ways[j + 1], ways[i + 1] + entry(space, rights + i * width + j))
+            ways[j + 1] = max(ways[j + 1], ways[i + 1] + load_scalar(space, rights + i * width + j))
 
 
 @subkernel()
-def _from_right(space: Floats, nodes: int, tops: Floats, ways: Floats) -> None:
+def _from_right(space: Floats, nodes: int, column_max: Floats, ways: Floats) -> None:
     """The longest way from every place to the end of the sentence."""
     width = width_of(nodes)
     rights = part(width, FACTORS)
@@ -63,10 +63,10 @@ def _from_right(space: Floats, nodes: int, tops: Floats, ways: Floats) -> None:
     for a in range(nodes - 1, 0, -1):
         best = -np.inf
         for j in range(a + 1, nodes):
-            best = max(best, ways[j] + entry(space, lefts + a * width + j))
+            best = max(best, ways[j] + load_scalar(space, lefts + a * width + j))
         for j in range(a, nodes if a > 1 else 0):
-            best = max(best, ways[j + 1] + entry(space, rights + (a - 1) * width + j))
-        ways[a] = best if best > -np.inf else ways[a + 1] + tops[a]
+            best = max(best, ways[j + 1] + load_scalar(space, rights + (a - 1) * width + j))
+        ways[a] = best if best > -np.inf else ways[a + 1] + column_max[a]
 
 
 @kernel(types.void(READ_FLOAT, READ_INT, READ_INT, types.boolean, types.float64[::1]))
@@ -80,15 +80,15 @@ def envelope(
     """
     longest, place = sizes.max(), 0
     space = np.zeros(room(longest + 1))
-    tops, left, right = np.empty(longest + 1), np.empty(longest + 2), np.empty(longest + 2)
+    column_max, left, right = np.empty(longest + 1), np.empty(longest + 2), np.empty(longest + 2)
     for s in range(sizes.shape[0]):
         nodes, at = sizes[s] + 1, offsets[s]
         scores = flat_scores[at : at + nodes * nodes]
         fill_arcs(space, scores, nodes)
         if _inside(space, nodes, single_root) > -np.inf:
-            best_scores(scores, nodes, single_root, tops)
-            _from_left(space, nodes, tops, left)
-            _from_right(space, nodes, tops, right)
+            best_scores(scores, nodes, single_root, column_max)
+            _from_left(space, nodes, column_max, left)
+            _from_right(space, nodes, column_max, right)
             for m in range(1, nodes):
                 grown = left[m + 1] - left[m] + right[m] - right[m + 1]
                 out[place + m - 1] = 0.5 * grown

@@ -19,17 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry, put
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.lanes import (
     LANES,
     Lanes,
-    choose,
-    larger,
-    load_entries,
-    repeat,
-    smaller,
-    store_entries,
+    load_scalar,
+    load_vector,
+    maximum,
+    minimum,
+    select,
+    splat,
+    store_scalar,
+    store_vector,
 )
+from crossarc.inference.arithmetic.semirings import SUM, Semiring
 from crossarc.inference.projective.columns import inside_columns
 from crossarc.inference.projective.panels import (
     FACTORS,
@@ -43,7 +45,6 @@ from crossarc.inference.projective.panels import (
     part,
     width_of,
 )
-from crossarc.inference.projective.semirings import SUM, Semiring
 from crossarc.kernels import subkernel
 
 __all__ = ["LEAST", "MOST", "SPARE", "inside_pass"]
@@ -60,12 +61,12 @@ SPARE = TERMS * LANES
 @subkernel(inline=True)
 def _note(space: Floats, arcs: Lanes, both: Lanes, to: Lanes, complete: Lanes) -> None:
     """Keep the least and the largest of the items of one direction."""
-    zero, far = repeat(0.0), repeat(np.inf)
-    made = choose(zero, arcs, choose(zero, both, smaller(to, both), far), far)
-    least = smaller(made, choose(zero, complete, complete, far))
-    store_entries(space, LANES * LEAST, smaller(least, load_entries(space, LANES * LEAST)))
-    most = larger(both, load_entries(space, LANES * MOST))
-    store_entries(space, LANES * MOST, larger(complete, most))
+    zero, far = splat(0.0), splat(np.inf)
+    made = select(zero, arcs, select(zero, both, minimum(to, both), far), far)
+    least = minimum(made, select(zero, complete, complete, far))
+    store_vector(space, LANES * LEAST, minimum(least, load_vector(space, LANES * LEAST)))
+    most = maximum(both, load_vector(space, LANES * MOST))
+    store_vector(space, LANES * MOST, maximum(complete, most))
 
 
 def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
@@ -81,26 +82,26 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
         block, lane, plane = i // LANES, i % LANES, width * width
         own = part(width, PANELS) + (block * width + i) * TERMS + lane
         row = part(width, FACTORS) + i * width + i
-        put(space, row, one)
-        put(space, row + 2 * plane, one)
-        put(space, own + LANES, one)
+        store_scalar(space, row, one)
+        store_scalar(space, row + 2 * plane, one)
+        store_scalar(space, own + LANES, one)
         turned = part(width, TURNED) + i * TERMS
         if is_sum:
-            put(space, turned + block * width * TERMS + lane + LANES, one)
+            store_scalar(space, turned + block * width * TERMS + lane + LANES, one)
         if i > 0:
-            put(space, own - TERMS, one)
+            store_scalar(space, own - TERMS, one)
             if is_sum:
                 above = i - 1
-                put(space, turned + above // LANES * width * TERMS + above % LANES, one)
+                store_scalar(space, turned + above // LANES * width * TERMS + above % LANES, one)
 
     @subkernel()
     def clear_block(space: Floats, width: int, block: int) -> None:
         """No items (k, j) with j < k, where the block meets itself."""
         rows = (block * width + block * LANES) * TERMS
         for at in range(0, LANES * TERMS, LANES):
-            store_entries(space, part(width, PANELS) + rows + at, repeat(zero))
+            store_vector(space, part(width, PANELS) + rows + at, splat(zero))
             if is_sum:
-                store_entries(space, part(width, TURNED) + rows + at, repeat(zero))
+                store_vector(space, part(width, TURNED) + rows + at, splat(zero))
 
     @subkernel(inline=True)
     def fill_block(space: Floats, width: int, block: int, i: int) -> None:
@@ -109,10 +110,10 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
         panel = part(width, PANELS) // LANES + block * width * RULES
         own = panel + RULES * i
         row = part(width, FACTORS) + i * width
-        none = repeat(zero)
+        none = splat(zero)
         factors = (row, row + plane, row + 2 * plane)
         # k = i: C>(i, i) C<(i+1, J)
-        sums = (load_entries(space, LANES * own), none, none)
+        sums = (load_vector(space, LANES * own), none, none)
         both_sum, right_sum, left_sum = gather(sums, space, factors, 1, panel, i + 1, low)
         arcs = arc_place(width, i, low)
         turned = part(width, TURNED) + low * TERMS
@@ -128,17 +129,17 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
             turn,
             turn_above if i > 0 else SPARE,
         )
-        arcs_right, arcs_left = load_entries(space, arcs), load_entries(space, arcs + LANES)
+        arcs_right, arcs_left = load_vector(space, arcs), load_vector(space, arcs + LANES)
         to_right = both * arcs_right if is_sum else both + arcs_right
         to_left = both * arcs_left if is_sum else both + arcs_left
-        left = left + to_left if is_sum else larger(left, to_left)
+        left = left + to_left if is_sum else maximum(left, to_left)
         if i > 0:
-            store_entries(space, LANES * (own - RULES), left)
-        store_entries(space, LANES * (own + 1), right)
-        store_entries(space, LANES * (own + 2), to_left)
-        store_entries(space, row + low, right)
-        store_entries(space, row + low + plane, to_right)
-        store_entries(space, row + low + 2 * plane, left)
+            store_vector(space, LANES * (own - RULES), left)
+        store_vector(space, LANES * (own + 1), right)
+        store_vector(space, LANES * (own + 2), to_left)
+        store_vector(space, row + low, right)
+        store_vector(space, row + low + plane, to_right)
+        store_vector(space, row + low + 2 * plane, left)
         if i >= low:
             add_axiom(space, width, i)
         if is_sum:
@@ -152,38 +153,40 @@ def inside_pass(semiring: Semiring) -> Callable[[Floats, int, bool], float]:
         factors = part(width, FACTORS)
         total, least = zero, np.inf
         for j in range(1, nodes):
-            before = entry(space, part(width, PANELS) + j // LANES * width * TERMS + j % LANES)
-            arc = entry(space, arc_place(width, 0, j))
-            rest = entry(space, factors + j * width + nodes - 1)
+            before = load_scalar(
+                space, part(width, PANELS) + j // LANES * width * TERMS + j % LANES
+            )
+            arc = load_scalar(space, arc_place(width, 0, j))
+            rest = load_scalar(space, factors + j * width + nodes - 1)
             to_right = before * arc if is_sum else before + arc
-            put(space, factors + j, zero)
-            put(space, factors + plane + j, to_right)
-            put(space, factors + 2 * plane + j, zero)
+            store_scalar(space, factors + j, zero)
+            store_scalar(space, factors + plane + j, to_right)
+            store_scalar(space, factors + 2 * plane + j, zero)
             total = total + to_right * rest if is_sum else max(total, to_right + rest)
             least = min(least, to_right if before > 0.0 and arc > 0.0 else np.inf)
-        put(space, factors, one)
-        put(space, factors + 2 * plane, one)
-        put(space, factors + nodes - 1, total)
+        store_scalar(space, factors, one)
+        store_scalar(space, factors + 2 * plane, one)
+        store_scalar(space, factors + nodes - 1, total)
         if is_sum:
-            store_entries(
-                space, LANES * LEAST, smaller(repeat(least), load_entries(space, LANES * LEAST))
+            store_vector(
+                space, LANES * LEAST, minimum(splat(least), load_vector(space, LANES * LEAST))
             )
-            store_entries(
-                space, LANES * MOST, larger(repeat(total), load_entries(space, LANES * MOST))
+            store_vector(
+                space, LANES * MOST, maximum(splat(total), load_vector(space, LANES * MOST))
             )
         return total
 
     @subkernel()
     def inside(space: Floats, nodes: int, single: bool) -> float:
         width = width_of(nodes)
-        store_entries(space, LANES * LEAST, repeat(np.inf))
-        store_entries(space, LANES * MOST, repeat(1.0))
+        store_vector(space, LANES * LEAST, splat(np.inf))
+        store_vector(space, LANES * MOST, splat(1.0))
         for block in range(blocks_of(nodes)):
             clear_block(space, width, block)
             for i in range(min((block + 1) * LANES, nodes) - 1, 0 if single else -1, -1):
                 fill_block(space, width, block, i)
         if single:
             return fill_single_root(space, nodes, width)
-        return entry(space, part(width, FACTORS) + nodes - 1)
+        return load_scalar(space, part(width, FACTORS) + nodes - 1)
 
     return inside

@@ -19,8 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry, put
-from crossarc.inference.lanes import LANES, choose, fused, load_entries, repeat, store_entries
+from crossarc.inference.arithmetic.lanes import (
+    LANES,
+    fma,
+    load_scalar,
+    load_vector,
+    select,
+    splat,
+    store_scalar,
+    store_vector,
+)
+from crossarc.inference.arithmetic.semirings import SUM
 from crossarc.inference.projective.columns import outside_columns
 from crossarc.inference.projective.panels import (
     FACTORS,
@@ -36,7 +45,6 @@ from crossarc.inference.projective.panels import (
     part,
     width_of,
 )
-from crossarc.inference.projective.semirings import SUM
 from crossarc.kernels import subkernel
 
 __all__ = ["outside"]
@@ -58,7 +66,7 @@ def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> No
     turned = part(width, TURNED) // LANES + place
     inner = part(width, FACTORS)
     row = part(width, OUTER_FACTORS) + i * width
-    zero = repeat(0.0)
+    zero = splat(0.0)
     factors = (inner + plane + i, inner + i - 1, inner + 2 * plane + i)
     right_sum, left_sum, to_left_sum = _gather(
         (zero, zero, zero), space, factors, width, outer, 0, i
@@ -68,7 +76,7 @@ def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> No
         (right_sum, zero, left_sum), space, factors, 1, turned, low + LANES, nodes
     )
     if i == 0 and nodes <= low + LANES:
-        right_sum = right_sum + load_entries(space, LANES * _GOAL)
+        right_sum = right_sum + load_vector(space, LANES * _GOAL)
     arcs = arc_place(width, i, low)
     here = inner + i * width + low
     inner_left = part(width, PANELS) + (place + RULES * i + 2) * LANES
@@ -85,24 +93,24 @@ def _fill_block(space: Floats, nodes: int, width: int, block: int, i: int) -> No
         to_left_sum,
     )
     inner_to_right, inner_to_left = (
-        load_entries(space, here + plane),
-        load_entries(space, inner_left),
+        load_vector(space, here + plane),
+        load_vector(space, inner_left),
     )
-    right = choose(zero, load_entries(space, here), right, zero)
-    left = choose(zero, load_entries(space, here + 2 * plane), left, zero)
-    to_right = choose(zero, inner_to_right, to_right, zero)
-    to_left = choose(zero, inner_to_left, to_left_sum + left, zero)
-    both = to_right * load_entries(space, arcs)
-    both = fused(to_left, load_entries(space, arcs + LANES), both)
+    right = select(zero, load_vector(space, here), right, zero)
+    left = select(zero, load_vector(space, here + 2 * plane), left, zero)
+    to_right = select(zero, inner_to_right, to_right, zero)
+    to_left = select(zero, inner_to_left, to_left_sum + left, zero)
+    both = to_right * load_vector(space, arcs)
+    both = fma(to_left, load_vector(space, arcs + LANES), both)
     own = LANES * (outer + RULES * i)
-    store_entries(space, own, right)
-    store_entries(space, own + LANES, both)
-    store_entries(space, own + 2 * LANES, left)
-    store_entries(space, row + low, both)
-    store_entries(space, row + low + plane, right)
-    store_entries(space, row + low + 2 * plane, left)
-    store_entries(space, arcs, to_right * inner_to_right)
-    store_entries(space, arcs + LANES, to_left * inner_to_left)
+    store_vector(space, own, right)
+    store_vector(space, own + LANES, both)
+    store_vector(space, own + 2 * LANES, left)
+    store_vector(space, row + low, both)
+    store_vector(space, row + low + plane, right)
+    store_vector(space, row + low + 2 * plane, left)
+    store_vector(space, arcs, to_right * inner_to_right)
+    store_vector(space, arcs + LANES, to_left * inner_to_left)
 
 
 @subkernel()
@@ -113,20 +121,20 @@ def _fill_single_root(space: Floats, nodes: int, width: int, goal: float) -> Non
     for j in range(nodes):
         outer = part(width, OUTER_PANELS) + j // LANES * width * TERMS + j % LANES
         arc = arc_place(width, 0, j)
-        inner = entry(space, factors + plane + j) if j > 0 else 0.0
-        outside = entry(space, factors + j * width + nodes - 1) * goal if inner > 0.0 else 0.0
-        put(space, outer, goal if j == nodes - 1 else 0.0)
-        put(space, outer + LANES, outside * entry(space, arc))
-        put(space, outer + 2 * LANES, 0.0)
-        put(space, arc, outside * inner)
+        inner = load_scalar(space, factors + plane + j) if j > 0 else 0.0
+        outside = load_scalar(space, factors + j * width + nodes - 1) * goal if inner > 0.0 else 0.0
+        store_scalar(space, outer, goal if j == nodes - 1 else 0.0)
+        store_scalar(space, outer + LANES, outside * load_scalar(space, arc))
+        store_scalar(space, outer + 2 * LANES, 0.0)
+        store_scalar(space, arc, outside * inner)
 
 
 @subkernel()
 def outside(space: Floats, nodes: int, single: bool, goal: float) -> None:
     """Put I O in place of the arcs' weights, O(C>(0, n)) being `goal`."""
     width, blocks = width_of(nodes), blocks_of(nodes)
-    store_entries(space, LANES * _GOAL, repeat(0.0))
-    put(space, _GOAL * LANES + (nodes - 1) % LANES, goal)
+    store_vector(space, LANES * _GOAL, splat(0.0))
+    store_scalar(space, _GOAL * LANES + (nodes - 1) % LANES, goal)
     if single:
         _fill_single_root(space, nodes, width, goal)
     for block in range(blocks - 1, -1, -1):

@@ -8,9 +8,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry
-from crossarc.inference.extended import normalised, power_of_two
-from crossarc.inference.lanes import LANES
+from crossarc.inference.arithmetic.lanes import LANES, load_scalar
+from crossarc.inference.arithmetic.semirings import SUM
+from crossarc.inference.arithmetic.wide import normalised, power_of_two
 from crossarc.inference.projective.eisner_inside import LEAST, MOST, inside_pass
 from crossarc.inference.projective.eisner_outside import outside
 from crossarc.inference.projective.eisner_rule import judge
@@ -23,14 +23,13 @@ from crossarc.inference.projective.panels import (
     room,
     width_of,
 )
-from crossarc.inference.projective.semirings import SUM
 from crossarc.inference.projective.weights import (
     assemble,
     best_scores,
     fill_weights,
     root_shift,
 )
-from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
+from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["infer_plain"]
@@ -51,8 +50,8 @@ def _extremes(space: Floats) -> tuple[float, float]:
     """The least and the largest item, from the notes of the inside pass."""
     least, most = np.inf, 0.0
     for lane in range(LANES):
-        least = min(least, entry(space, LEAST * LANES + lane))
-        most = max(most, entry(space, MOST * LANES + lane))
+        least = min(least, load_scalar(space, LEAST * LANES + lane))
+        most = max(most, load_scalar(space, MOST * LANES + lane))
     return least, most
 
 
@@ -99,16 +98,16 @@ def _read_log_marginals(
 
 @subkernel()
 def _solve_plain(
-    space: Floats, nodes: int, single: bool, forbidden: bool, wanted: int, out: Floats
+    space: Floats, nodes: int, single: bool, forbidden: bool, quantity: int, out: Floats
 ) -> tuple[bool, float]:
     """Whether float64 is certainly enough, and Z relative to the potentials; fills `out`."""
     total = _inside(space, nodes, single)
     least, most = _extremes(space)
-    certain, headroom, least_product = judge(least, most, total, forbidden, wanted)
-    if not certain or total == 0.0 or wanted == TOTAL:
+    certain, headroom, least_product = judge(least, most, total, forbidden, quantity)
+    if not certain or total == 0.0 or quantity == LOG_PARTITION:
         return certain, total
     outside(space, nodes, single, power_of_two(headroom) / total)
-    if wanted == MARGINALS:
+    if quantity == MARGINALS:
         _read_marginals(space, nodes, headroom, out)
         return True, total
     return _read_log_marginals(space, nodes, headroom, least_product, out), total
@@ -117,10 +116,10 @@ def _solve_plain(
 @subkernel()
 def _infer_one(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     nodes: int,
     single: bool,
-    wanted: int,
+    quantity: int,
     given: Floats,
     out: Floats,
     space: Floats,
@@ -141,9 +140,9 @@ def _infer_one(
     shift = root_shift(scores, nodes, single, potentials)
     if shift == -np.inf:
         return -np.inf, 0.0
-    fits, forbidden = fill_weights(space, scores, nodes, masses, potentials, shift, rest)
+    fits, forbidden = fill_weights(space, scores, nodes, label_sums, potentials, shift, rest)
     if fits:
-        certain, total = _solve_plain(space, nodes, single, forbidden, wanted, out)
+        certain, total = _solve_plain(space, nodes, single, forbidden, quantity, out)
         if certain:
             if total == 0.0:
                 return -np.inf, 0.0
@@ -158,11 +157,11 @@ def _infer_one(
 @kernel(types.void(READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, READ_FLOAT, _F1, _F2))
 def infer_plain(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     given: Floats,
     out: Floats,
     totals: Floats,
@@ -180,10 +179,10 @@ def infer_plain(
         whole = slice(at, at + nodes * nodes)
         totals[0, s], totals[1, s] = _infer_one(
             scores[whole],
-            masses[whole],
+            label_sums[whole],
             nodes,
             single,
-            wanted,
+            quantity,
             given[place : place + nodes - 1],
             out[whole],
             space,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from crossarc.inference.extended import normalised
-from crossarc.inference.spanning.wanted import TOTAL
+from crossarc.inference.arithmetic.wide import normalised
+from crossarc.inference.runtime.quantities import LOG_PARTITION
 from crossarc.kernels import subkernel
 
 __all__ = ["judge"]
@@ -16,7 +16,7 @@ _HEADROOM = 900
 
 @subkernel()
 def judge(
-    least: float, most: float, total: float, forbidden: bool, wanted: int
+    least: float, most: float, total: float, forbidden: bool, quantity: int
 ) -> tuple[bool, int, float]:
     """Whether float64 is certainly enough; the headroom, and the least product that is right.
 
@@ -30,6 +30,6 @@ def judge(
         return False, 0, 0.0
     if total == 0.0:
         return forbidden, 0, 0.0
-    if wanted != TOTAL and most / least > _RANGE:
+    if quantity != LOG_PARTITION and most / least > _RANGE:
         return False, 0, 0.0
     return True, _HEADROOM + normalised(least, 0)[1], most * _LOWEST

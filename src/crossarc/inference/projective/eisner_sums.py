@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.batch import Batch
-from crossarc.inference.projective.lockstep import in_lockstep
+from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.runtime.lockstep import in_lockstep
 from crossarc.parallel import over_ranges
 
 __all__ = ["sum_over_trees"]
@@ -31,12 +31,12 @@ _SHORT = 50
 
 
 def sum_over_trees(
-    batch: Batch, single: bool, wanted: int, out: Floats, threads: int | None
+    batch: Batch, single: bool, quantity: int, out: Floats, threads: int | None
 ) -> Floats:
     """log Z, (2, sentences), as a sum of two floats; NaN where scores are too large.
 
     Args:
-        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
+        quantity: LOG_PARTITION, MARGINALS or LOG_MARGINALS.
         out: marginals or their logarithms, flat as the scores are; column 0 and the diagonal are
             left alone.
     """
@@ -45,14 +45,14 @@ def sum_over_trees(
     def run(infer: Infer, members: Ints) -> None:
         def work(begin: int, end: int) -> None:
             some = members[begin:end]
-            own = (batch.arcs, batch.masses, batch.sizes[some], batch.offsets[some])
-            totals[:, some] = infer(own, single, wanted, out)
+            own = (batch.arcs, batch.label_sums, batch.sizes[some], batch.offsets[some])
+            totals[:, some] = infer(own, single, quantity, out)
 
         over_ranges(work, batch.sizes[members] ** 3 + 1000, threads)
 
     is_short = batch.sizes <= _SHORT
-    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets)
-    after = (single, wanted, out, totals)
+    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets)
+    after = (single, quantity, out, totals)
     short = np.flatnonzero(is_short)
     in_lockstep(_short_kernel, batch.sizes, short, _SHORT, arrays, after, threads)
     run(_by_panels, np.flatnonzero(~is_short))
@@ -70,28 +70,28 @@ def _short_kernel(together: bool) -> Any:
     return short_alone
 
 
-def _by_panels(arrays: Arrays, single: bool, wanted: int, out: Floats) -> Floats:
+def _by_panels(arrays: Arrays, single: bool, quantity: int, out: Floats) -> Floats:
     from crossarc.inference.projective.eisner_plain import infer_plain
 
     totals = np.empty((2, len(arrays[2])))
-    infer_plain(*arrays, single, wanted, np.empty(0), out, totals)
+    infer_plain(*arrays, single, quantity, np.empty(0), out, totals)
     return totals
 
 
-def _with_care(arrays: Arrays, single: bool, wanted: int, out: Floats) -> Floats:
+def _with_care(arrays: Arrays, single: bool, quantity: int, out: Floats) -> Floats:
     """The same where simple potentials are not enough for float64."""
     from crossarc.inference.projective.eisner_envelope import envelope
     from crossarc.inference.projective.eisner_plain import infer_plain
 
-    scores, masses, sizes, offsets = arrays
+    scores, label_sums, sizes, offsets = arrays
     totals, potentials = np.empty((2, len(sizes))), np.empty(int(sizes.sum()))
     envelope(scores, sizes, offsets, single, potentials)
-    infer_plain(*arrays, single, wanted, potentials, out, totals)
+    infer_plain(*arrays, single, quantity, potentials, out, totals)
     left = np.flatnonzero(np.isposinf(totals[0]))
     if len(left):
         from crossarc.inference.projective.eisner_wide import infer_wide
 
         found = np.empty((2, len(left)))
-        infer_wide(scores, masses, sizes[left], offsets[left], single, wanted, out, found)
+        infer_wide(scores, label_sums, sizes[left], offsets[left], single, quantity, out, found)
         totals[:, left] = found
     return totals

@@ -11,10 +11,10 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import ZERO, add_product, exp_parts_wide, normalised
+from crossarc.inference.arithmetic.wide import ZERO, add_product, exp_parts_wide, normalised
 from crossarc.inference.projective.numbers import Number, marginal, plus, times
 from crossarc.inference.projective.weights import assemble, best_scores, difference
-from crossarc.inference.spanning.wanted import TOTAL
+from crossarc.inference.runtime.quantities import LOG_PARTITION
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["infer_wide"]
@@ -68,7 +68,7 @@ def _add_rows(
 
 @subkernel()
 def _weigh(
-    scores: Floats, nodes: int, masses: Floats, potentials: Floats, w: Floats, v: Ints
+    scores: Floats, nodes: int, label_sums: Floats, potentials: Floats, w: Floats, v: Ints
 ) -> None:
     """Weights relative to the words' potentials."""
     for h in range(nodes):
@@ -78,8 +78,8 @@ def _weigh(
             if m > 0 and scores[at] > -np.inf:
                 x, tail = difference(scores[at], potentials[m])
                 mantissa, exponent = exp_parts_wide(x, tail)
-                if masses.shape[0] > 0:
-                    mantissa *= masses[at]
+                if label_sums.shape[0] > 0:
+                    mantissa *= label_sums[at]
                 w[h, m], v[h, m] = normalised(mantissa, exponent)
 
 
@@ -165,7 +165,7 @@ def _turn(x: Floats, e: Ints, t: Floats, g: Ints) -> None:
 
 
 @subkernel()
-def _solve(w: Floats, v: Ints, single: bool, wanted: int, out: Floats) -> Number:
+def _solve(w: Floats, v: Ints, single: bool, quantity: int, out: Floats) -> Number:
     """Z, its mantissa 0 if there is no tree; fills `out`."""
     nodes = w.shape[0]
     shape = (_CHARTS, nodes, nodes)
@@ -174,7 +174,7 @@ def _solve(w: Floats, v: Ints, single: bool, wanted: int, out: Floats) -> Number
     for i in range(nodes - 1, -1, -1):
         _inside_row(x, e, w, v, i, single)
     total = _get(x, e, _RIGHT, 0, nodes - 1)
-    if wanted == TOTAL or total[0] == 0.0:
+    if quantity == LOG_PARTITION or total[0] == 0.0:
         return total
     t, g = np.empty(shape), np.empty(shape, np.int64)
     _turn(x, e, t, g)
@@ -186,21 +186,21 @@ def _solve(w: Floats, v: Ints, single: bool, wanted: int, out: Floats) -> Number
     for i in range(nodes):
         for j in range(i + 1, nodes):
             inner, outer = _get(x, e, _TO_RIGHT, i, j), _get(o, f, _TO_RIGHT, i, j)
-            out[i * nodes + j] = marginal(inner, outer, total, wanted)
+            out[i * nodes + j] = marginal(inner, outer, total, quantity)
             if i > 0:
                 inner, outer = _get(x, e, _TO_LEFT, i, j), _get(o, f, _TO_LEFT, i, j)
-                out[j * nodes + i] = marginal(inner, outer, total, wanted)
+                out[j * nodes + i] = marginal(inner, outer, total, quantity)
     return total
 
 
 @kernel(types.void(READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, _BOOL, _INT, _F1, _F2))
 def infer_wide(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     out: Floats,
     totals: Floats,
 ) -> None:
@@ -211,8 +211,8 @@ def infer_wide(
         potentials = np.empty(nodes)
         best_scores(scores[whole], nodes, single, potentials)
         w, v = np.empty((nodes, nodes)), np.empty((nodes, nodes), np.int64)
-        _weigh(scores[whole], nodes, masses[whole], potentials, w, v)
-        total = _solve(w, v, single, wanted, out[whole])
+        _weigh(scores[whole], nodes, label_sums[whole], potentials, w, v)
+        total = _solve(w, v, single, quantity, out[whole])
         totals[0, s], totals[1, s] = -np.inf, 0.0
         if total[0] > 0.0:
             totals[0, s], totals[1, s] = assemble(potentials, nodes, 0.0, total[0], total[1])

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.batch import Batch
-from crossarc.inference.packing import spread_labels
 from crossarc.inference.projective.sibling_factor import SiblingFactor
-from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
+from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.runtime.packing import spread_labels
+from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.once import once
 from crossarc.parallel import over_ranges
 
@@ -44,7 +44,7 @@ class KernelAnswers:
     def totals(self) -> Floats:
         """(2, sentences): log Z as the sum of two floats; NaN where scores are too large."""
         if self._totals is None:
-            self._sum(TOTAL, np.empty(0), np.empty(0))
+            self._sum(LOG_PARTITION, np.empty(0), np.empty(0))
         assert self._totals is not None
         return self._totals
 
@@ -65,7 +65,7 @@ class KernelAnswers:
             return arcs
         out = np.empty(batch.labelled[index].shape)
         spread_labels(
-            batch.labelled[index], batch.square(index), batch.mass(index), arcs, logs, out
+            batch.labelled[index], batch.square(index), batch.label_sum(index), arcs, logs, out
         )
         out.flags.writeable = False
         return out
@@ -100,17 +100,17 @@ class KernelAnswers:
         words = slice(self._starts[index], self._starts[index + 1])
         return heads[words], siblings[words], scores[index]
 
-    def _sum(self, wanted: int, out: Floats, parts: Floats) -> None:
+    def _sum(self, quantity: int, out: Floats, parts: Floats) -> None:
         batch = self._batch
         if self._sibling is not None:
             from crossarc.inference.projective.sibling_sums import sum_over_trees
 
-            arrays = (batch, self._sibling, self._single, wanted, out, parts)
+            arrays = (batch, self._sibling, self._single, quantity, out, parts)
             totals = sum_over_trees(*arrays, self._threads)
         else:
             from crossarc.inference.projective.eisner_sums import sum_over_trees as sum_arcs
 
-            totals = sum_arcs(batch, self._single, wanted, out, self._threads)
+            totals = sum_arcs(batch, self._single, quantity, out, self._threads)
         if self._totals is None:
             self._totals = totals
 
@@ -123,7 +123,7 @@ class KernelAnswers:
             arrays = (batch, self._sibling, self._single, everybody)
             heads, siblings, scores = best_trees(*arrays, self._threads)
         else:
-            from crossarc.inference.spanning.argmax import score_trees
+            from crossarc.inference.runtime.scoring import score_trees
 
             heads = siblings = np.empty(self._starts[-1], np.int64)
             scores = np.empty(len(batch))

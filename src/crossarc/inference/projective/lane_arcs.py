@@ -1,4 +1,4 @@
-"""Arcs of sentences in lanes: their scores, masses and potentials, and what comes of them.
+"""Arcs of sentences in lanes: their scores, label_sums and potentials, and what comes of them.
 
 Potentials and the root's shift are those of `weights`. What is to be known about a lane stands in
 `notes`, a cell for each fact.
@@ -9,24 +9,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.exponentials import exact_difference, exponential
-from crossarc.inference.extended import normalised
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.exact import two_difference
+from crossarc.inference.arithmetic.lanes import (
     LANES,
     AnyCells,
-    choose,
-    larger,
+    broadcast,
+    exponential,
     load,
+    maximum,
+    minimum,
     read_lane,
-    smaller,
-    spread,
+    select,
     store,
-    store_entries,
+    store_vector,
     transpose,
     write_lane,
 )
+from crossarc.inference.arithmetic.wide import normalised
 from crossarc.inference.projective.weights import HIGHEST_WEIGHT, LOWEST_WEIGHT, assemble
-from crossarc.inference.spanning.plain.exchange import common_words, eight_rows
+from crossarc.inference.runtime.exchange import common_words, eight_rows
 from crossarc.kernels import subkernel
 
 __all__ = [
@@ -67,7 +68,7 @@ def gather_arcs(
 ) -> None:
     """The members' scores in lanes, -inf for words that a sentence has not."""
     nodes, shared = sizes[members[0]] + 1, common_words(sizes, members)
-    nothing, zero, one = spread(arcs, -np.inf), spread(arcs, 0.0), spread(arcs, 1.0)
+    nothing, zero, one = broadcast(arcs, -np.inf), broadcast(arcs, 0.0), broadcast(arcs, 1.0)
     for cell in range(nodes * nodes):
         store(arcs, cell, nothing)
     for h in range(nodes):
@@ -76,7 +77,7 @@ def gather_arcs(
             m = min(first, common - LANES)
             eight = transpose(eight_rows(scores, sizes, offsets, members, h, m))
             for x in range(LANES):
-                store_entries(arcs, (h * nodes + m + x + 1) * LANES, eight[x])
+                store_vector(arcs, (h * nodes + m + x + 1) * LANES, eight[x])
         for lane in range(members.shape[0]):
             n = sizes[members[lane]]
             for m in range(common + 1, n + 1 if h <= n else 0):
@@ -85,9 +86,9 @@ def gather_arcs(
     allowed, largest = zero, zero
     for cell in range(nodes * nodes):
         score = load(arcs, cell)
-        usable = choose(nothing, score, score, zero)
-        allowed = allowed + choose(nothing, score, one, zero)
-        largest = larger(larger(usable, zero - usable), largest)
+        usable = select(nothing, score, score, zero)
+        allowed = allowed + select(nothing, score, one, zero)
+        largest = maximum(maximum(usable, zero - usable), largest)
     for note in range(NOTES):
         store(notes, note, zero)
     store(notes, FORBIDDEN, allowed)
@@ -101,70 +102,70 @@ def gather_arcs(
 
 @subkernel()
 def gather_masses(
-    cells: AnyCells, masses: Floats, sizes: Ints, offsets: Ints, members: Ints
+    cells: AnyCells, label_sums: Floats, sizes: Ints, offsets: Ints, members: Ints
 ) -> None:
-    """The members' masses in lanes; 1 without labels."""
+    """The members' label_sums in lanes; 1 without labels."""
     nodes = sizes[members[0]] + 1
     for cell in range(nodes * nodes):
-        store(cells, cell, spread(cells, 1.0))
-    for lane in range(members.shape[0] if masses.shape[0] > 0 else 0):
+        store(cells, cell, broadcast(cells, 1.0))
+    for lane in range(members.shape[0] if label_sums.shape[0] > 0 else 0):
         n, at = sizes[members[lane]], offsets[members[lane]]
         for h in range(n + 1):
             for m in range(1, n + 1):
-                write_lane(cells, h * nodes + m, lane, masses[at + h * (n + 1) + m])
+                write_lane(cells, h * nodes + m, lane, label_sums[at + h * (n + 1) + m])
 
 
 @subkernel()
-def best_potentials(tops: AnyCells, arcs: AnyCells, nodes: int, single: bool) -> None:
+def best_potentials(column_max: AnyCells, arcs: AnyCells, nodes: int, single: bool) -> None:
     """The best score into each word; a single root's only where it is the only one; else 0."""
-    nothing, zero = spread(arcs, -np.inf), spread(arcs, 0.0)
+    nothing, zero = broadcast(arcs, -np.inf), broadcast(arcs, 0.0)
     for m in range(1, nodes):
         root = load(arcs, m)
         top = nothing if single else root
         for h in range(1, nodes):
-            top = larger(load(arcs, h * nodes + m), top)
-        top = choose(nothing, top, top, root)
-        store(tops, m, choose(nothing, top, top, zero))
+            top = maximum(load(arcs, h * nodes + m), top)
+        top = select(nothing, top, top, root)
+        store(column_max, m, select(nothing, top, top, zero))
 
 
 @subkernel()
 def prepare_arcs(
     arcs: AnyCells,
     rests: AnyCells,
-    masses: AnyCells,
-    tops: AnyCells,
+    label_sums: AnyCells,
+    column_max: AnyCells,
     notes: AnyCells,
     nodes: int,
 ) -> None:
     """Arcs become score - potential - shift, and what its rounding lacks; forbidden: no mass."""
-    nothing, zero, shift = spread(arcs, -np.inf), spread(arcs, 0.0), load(notes, SHIFT)
+    nothing, zero, shift = broadcast(arcs, -np.inf), broadcast(arcs, 0.0), load(notes, SHIFT)
     for h in range(nodes):
         for m in range(1, nodes):
-            at, top = h * nodes + m, load(tops, m)
+            at, top = h * nodes + m, load(column_max, m)
             arc = load(arcs, at)
-            base, rest = exact_difference(choose(nothing, arc, arc, top), top)
+            base, rest = two_difference(select(nothing, arc, arc, top), top)
             if h == 0:
-                base, more = exact_difference(base, choose(nothing, arc, shift, zero))
+                base, more = two_difference(base, select(nothing, arc, shift, zero))
                 rest = rest + more
             store(arcs, at, base)
             store(rests, at, rest)
-            store(masses, at, choose(nothing, arc, load(masses, at), zero))
+            store(label_sums, at, select(nothing, arc, load(label_sums, at), zero))
 
 
 @subkernel()
 def weigh_arcs(
-    arcs: AnyCells, rests: AnyCells, masses: AnyCells, notes: AnyCells, nodes: int
+    arcs: AnyCells, rests: AnyCells, label_sums: AnyCells, notes: AnyCells, nodes: int
 ) -> None:
-    """Arcs become weights; notes the logarithms of the least and the largest, masses apart."""
-    zero = spread(arcs, 0.0)
+    """Arcs become weights; notes the logarithms of the least and the largest, label_sums apart."""
+    zero = broadcast(arcs, 0.0)
     least, most = zero, zero
     for h in range(nodes):
         for m in range(1, nodes):
             at = h * nodes + m
-            x, mass = load(arcs, at), load(masses, at)
-            counted = choose(zero, mass, x, zero)
-            least, most = smaller(counted, least), larger(counted, most)
-            store(arcs, at, mass * exponential(arcs, x, load(rests, at)))
+            x, mass = load(arcs, at), load(label_sums, at)
+            counted = select(zero, mass, x, zero)
+            least, most = minimum(counted, least), maximum(counted, most)
+            store(arcs, at, mass * exponential(x, x, load(rests, at)))
     store(notes, LIGHTEST, least)
     store(notes, HEAVIEST, most)
 
@@ -177,13 +178,15 @@ def weights_fit(notes: AnyCells, lane: int) -> bool:
 
 
 @subkernel()
-def log_total(tops: AnyCells, notes: AnyCells, lane: int, total: float) -> tuple[float, float]:
+def log_total(
+    column_max: AnyCells, notes: AnyCells, lane: int, total: float
+) -> tuple[float, float]:
     """log Z as the sum of two floats."""
     if total == 0.0:
         return -np.inf, 0.0
     nodes = int(read_lane(notes, END, lane)) + 1
     potentials = np.empty(nodes)
     for m in range(1, nodes):
-        potentials[m] = read_lane(tops, m, lane)
+        potentials[m] = read_lane(column_max, m, lane)
     mantissa, exponent = normalised(total, 0)
     return assemble(potentials, nodes, read_lane(notes, SHIFT, lane), mantissa, exponent)

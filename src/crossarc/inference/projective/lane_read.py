@@ -7,18 +7,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import power_of_two
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.lanes import (
     LANES,
     AnyCells,
+    minimum,
     read_lane,
-    repeat,
-    smaller,
-    store_entries,
+    splat,
+    store_vector,
     transpose,
 )
-from crossarc.inference.spanning.plain.exchange import arc_entry, common_words, eight_cells
-from crossarc.inference.spanning.wanted import MARGINALS
+from crossarc.inference.arithmetic.wide import power_of_two
+from crossarc.inference.runtime.exchange import arc_entry, common_words, eight_cells
+from crossarc.inference.runtime.quantities import MARGINALS
 from crossarc.kernels import subkernel
 
 __all__ = ["read_arcs", "read_marginals", "read_product"]
@@ -30,10 +30,10 @@ _LN2 = 0.6931471805599453
 
 
 @subkernel()
-def read_product(product: float, headroom: int, wanted: int) -> float:
+def read_product(product: float, headroom: int, quantity: int) -> float:
     """A marginal or its logarithm, from mu 2^headroom."""
     share = product * power_of_two(-headroom)
-    if wanted == MARGINALS:
+    if quantity == MARGINALS:
         return min(1.0, share)
     if product == 0.0:
         return -np.inf
@@ -48,7 +48,7 @@ def read_arcs(
     n: int,
     nodes: int,
     headroom: int,
-    wanted: int,
+    quantity: int,
     out: Floats,
 ) -> float:
     """Marginals of the arcs of a lane; the smallest product of an arc that is allowed."""
@@ -59,7 +59,7 @@ def read_arcs(
                 product = read_lane(mu, h * nodes + m, lane)
                 at = h * (n + 1) + m
                 least = min(least, product if scores[at] > -np.inf else np.inf)
-                out[at] = read_product(product, headroom, wanted)
+                out[at] = read_product(product, headroom, quantity)
     return least
 
 
@@ -78,15 +78,15 @@ def read_marginals(
     scales = np.empty(LANES)
     for lane in range(LANES):
         scales[lane] = power_of_two(-headrooms[lane])
-    one = repeat(1.0)
+    one = splat(1.0)
     for h in range(nodes):
         common = shared if shared >= LANES and h <= shared else 0
         for first in range(0, common, LANES):
             m = min(first, common - LANES)
             eight = transpose(eight_cells(mu, h * nodes + m + 1))
             for lane in range(LANES):
-                share = smaller(eight[lane] * repeat(scales[lane]), one)
-                store_entries(out, arc_entry(sizes, offsets, members[lane], h, m), share)
+                share = minimum(eight[lane] * splat(scales[lane]), one)
+                store_vector(out, arc_entry(sizes, offsets, members[lane], h, m), share)
         for lane in range(LANES):
             n = sizes[members[lane]]
             for m in range(common + 1, n + 1 if h <= n else 0):

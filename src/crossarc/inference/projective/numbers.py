@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from crossarc.inference.extended import normalised, power_of_two, times_ln2
-from crossarc.inference.spanning.wanted import MARGINALS
+from crossarc.inference.arithmetic.wide import normalised, power_of_two, times_ln2
+from crossarc.inference.runtime.quantities import MARGINALS
 from crossarc.kernels import subkernel
 
 __all__ = ["Number", "marginal", "plus", "times"]
@@ -31,13 +31,13 @@ def plus(a: Number, b: Number) -> Number:
 
 
 @subkernel()
-def marginal(inner: Number, outer: Number, total: Number, wanted: int) -> float:
+def marginal(inner: Number, outer: Number, total: Number, quantity: int) -> float:
     """inner outer / total, or its logarithm."""
     mantissa = inner[0] * outer[0] / total[0]
     exponent = inner[1] + outer[1] - total[1]
     if mantissa == 0.0:
-        return 0.0 if wanted == MARGINALS else -np.inf
-    if wanted == MARGINALS:
+        return 0.0 if quantity == MARGINALS else -np.inf
+    if quantity == MARGINALS:
         # In two steps, so that a subnormal result is rounded once, at the end.
         half = max(exponent // 2, -_BIAS)
         scaled = mantissa * power_of_two(half)

@@ -27,9 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry
-from crossarc.inference.lanes import LANES, Lanes, load_entries, repeat
-from crossarc.inference.projective.semirings import Semiring, joining
+from crossarc.inference.arithmetic.lanes import LANES, Lanes, load_scalar, load_vector, splat
+from crossarc.inference.arithmetic.semirings import Semiring
 from crossarc.kernels import subkernel
 
 __all__ = [
@@ -122,7 +121,7 @@ def longest_of(sizes: Ints, begin: int, end: int) -> tuple[int, int]:
 
 def gathering(semiring: Semiring) -> Callable[..., tuple[Lanes, Lanes, Lanes]]:
     """`gather` in a semiring."""
-    join: Any = joining(semiring)
+    join: Any = semiring.join
 
     @subkernel(inline=True)
     def gather(
@@ -145,12 +144,12 @@ def gathering(semiring: Semiring) -> Callable[..., tuple[Lanes, Lanes, Lanes]]:
         at_a, at_b, at_c = factors
         for k in range(first, last):
             at = panel + RULES * k
-            a = join(repeat(entry(space, at_a + k * step)), load_entries(space, LANES * at), a)
+            a = join(splat(load_scalar(space, at_a + k * step)), load_vector(space, LANES * at), a)
             b = join(
-                repeat(entry(space, at_b + k * step)), load_entries(space, LANES * (at + 1)), b
+                splat(load_scalar(space, at_b + k * step)), load_vector(space, LANES * (at + 1)), b
             )
             c = join(
-                repeat(entry(space, at_c + k * step)), load_entries(space, LANES * (at + 2)), c
+                splat(load_scalar(space, at_c + k * step)), load_vector(space, LANES * (at + 2)), c
             )
         return a, b, c
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.lanes import (
     Cells,
     Lanes,
-    beyond,
-    choose,
-    fused,
-    larger,
+    broadcast,
+    fma,
     load,
-    smaller,
-    spread,
+    maximum,
+    minimum,
+    offset,
+    select,
     store,
 )
 from crossarc.kernels import subkernel
@@ -39,23 +39,23 @@ CHARTS = 3
 @subkernel(inline=True)
 def _noted(x: Cells, bounds: Bounds, arc: Lanes, both: Lanes, to: Lanes, whole: Lanes) -> Bounds:
     """The least and the largest of the items so far; 0 if a product of an arc underflowed."""
-    zero, far = spread(x, 0.0), spread(x, np.inf)
-    made = choose(zero, arc, choose(zero, both, smaller(to, both), far), far)
-    least = smaller(made, choose(zero, whole, whole, far))
-    return smaller(least, bounds[0]), larger(whole, larger(both, bounds[1]))
+    zero, far = broadcast(x, 0.0), broadcast(x, np.inf)
+    made = select(zero, arc, select(zero, both, minimum(to, both), far), far)
+    least = minimum(made, select(zero, whole, whole, far))
+    return minimum(least, bounds[0]), maximum(whole, maximum(both, bounds[1]))
 
 
 @subkernel(inline=True)
 def _fill_cell(x: Cells, w: Cells, nodes: int, i: int, j: int, bounds: Bounds) -> Bounds:
     """The items (i, j), i > 0."""
     row, column = i * nodes, j * nodes
-    rights, lefts, tos = x, beyond(x, LEFT), beyond(x, TO)
-    zero = spread(x, 0.0)
+    rights, lefts, tos = x, offset(x, LEFT), offset(x, TO)
+    zero = broadcast(x, 0.0)
     both, right, left = load(lefts, CHARTS * (column + i + 1)), zero, zero
     for k in range(i + 1, j):
-        both = fused(load(rights, CHARTS * (row + k)), load(lefts, CHARTS * (column + k + 1)), both)
-        right = fused(load(tos, CHARTS * (row + k)), load(rights, CHARTS * (column + k)), right)
-        left = fused(load(lefts, CHARTS * (row + k)), load(tos, CHARTS * (column + k)), left)
+        both = fma(load(rights, CHARTS * (row + k)), load(lefts, CHARTS * (column + k + 1)), both)
+        right = fma(load(tos, CHARTS * (row + k)), load(rights, CHARTS * (column + k)), right)
+        left = fma(load(lefts, CHARTS * (row + k)), load(tos, CHARTS * (column + k)), left)
     ahead, back = load(w, row + j), load(w, column + i)
     to_right, to_left = both * ahead, both * back
     right, left = right + to_right, left + to_left
@@ -73,19 +73,19 @@ def _fill_cell(x: Cells, w: Cells, nodes: int, i: int, j: int, bounds: Bounds) -
 def _fill_root(x: Cells, w: Cells, nodes: int, j: int, single: bool, bounds: Bounds) -> Bounds:
     """I> and C> of (0, j); a single root takes no second modifier."""
     column = j * nodes
-    rights, lefts, tos = x, beyond(x, LEFT), beyond(x, TO)
-    both, right = load(lefts, CHARTS * (column + 1)), spread(x, 0.0)
+    rights, lefts, tos = x, offset(x, LEFT), offset(x, TO)
+    both, right = load(lefts, CHARTS * (column + 1)), broadcast(x, 0.0)
     for k in range(1, j):
         if not single:
-            both = fused(load(rights, CHARTS * (k)), load(lefts, CHARTS * (column + k + 1)), both)
-        right = fused(load(tos, CHARTS * (k)), load(rights, CHARTS * (column + k)), right)
+            both = fma(load(rights, CHARTS * (k)), load(lefts, CHARTS * (column + k + 1)), both)
+        right = fma(load(tos, CHARTS * (k)), load(rights, CHARTS * (column + k)), right)
     arc = load(w, j)
     to_right = both * arc
     right = right + to_right
     store(tos, CHARTS * (j), to_right)
     store(rights, CHARTS * (j), right)
     # With a single root, only that of the last word is an item.
-    return _noted(x, bounds, arc, both, to_right, spread(x, 0.0) if single else right)
+    return _noted(x, bounds, arc, both, to_right, broadcast(x, 0.0) if single else right)
 
 
 @subkernel()
@@ -94,8 +94,8 @@ def short_inside(x: Cells, w: Cells, nodes: int, single: bool) -> Bounds:
 
     Returns the least and the largest item of each lane, apart from the goal of a single root.
     """
-    one = spread(x, 1.0)
-    bounds = spread(x, np.inf), one
+    one = broadcast(x, 1.0)
+    bounds = broadcast(x, np.inf), one
     for j in range(1, nodes):
         store(x, RIGHT + CHARTS * (j * nodes + j), one)
         store(x, LEFT + CHARTS * (j * nodes + j), one)

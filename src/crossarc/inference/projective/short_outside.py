@@ -7,7 +7,16 @@ one is worth. Outside items lie as the inside items do (`short_inside`). What an
 
 from __future__ import annotations
 
-from crossarc.inference.lanes import Cells, Lanes, beyond, choose, fused, load, spread, store
+from crossarc.inference.arithmetic.lanes import (
+    Cells,
+    Lanes,
+    broadcast,
+    fma,
+    load,
+    offset,
+    select,
+    store,
+)
 from crossarc.inference.projective.short_inside import CHARTS, LEFT, TO
 from crossarc.kernels import subkernel
 
@@ -17,22 +26,22 @@ __all__ = ["short_outside"]
 @subkernel(inline=True)
 def _add(o: Cells, place: int, x: Lanes, y: Lanes) -> None:
     """o += x y."""
-    store(o, place, fused(x, y, load(o, place)))
+    store(o, place, fma(x, y, load(o, place)))
 
 
 @subkernel(inline=True)
 def _possible(item: Lanes, outer: Lanes, zero: Lanes) -> Lanes:
     """An outside item; 0 if the item is impossible."""
-    return choose(zero, item, outer, zero)
+    return select(zero, item, outer, zero)
 
 
 @subkernel(inline=True)
 def _give_cell(x: Cells, o: Cells, w: Cells, nodes: int, i: int, j: int) -> None:
     """What the items (i, j), i > 0, give to smaller ones; I O in place of the arcs' weights."""
     row, column = i * nodes, j * nodes
-    rights, lefts, tos = x, beyond(x, LEFT), beyond(x, TO)
-    to_rights, to_lefts, to_tos = o, beyond(o, LEFT), beyond(o, TO)
-    zero = spread(x, 0.0)
+    rights, lefts, tos = x, offset(x, LEFT), offset(x, TO)
+    to_rights, to_lefts, to_tos = o, offset(o, LEFT), offset(o, TO)
+    zero = broadcast(x, 0.0)
     right = load(to_rights, CHARTS * (row + j)) + load(to_rights, CHARTS * (column + i))
     right = _possible(load(rights, CHARTS * (row + j)), right, zero)
     left = load(to_lefts, CHARTS * (row + j)) + load(to_lefts, CHARTS * (column + i))
@@ -40,7 +49,7 @@ def _give_cell(x: Cells, o: Cells, w: Cells, nodes: int, i: int, j: int) -> None
     item_right, item_left = load(tos, CHARTS * (row + j)), load(tos, CHARTS * (column + i))
     to_right = _possible(item_right, load(to_tos, CHARTS * (row + j)) + right, zero)
     to_left = _possible(item_left, load(to_tos, CHARTS * (column + i)) + left, zero)
-    both = fused(to_left, load(w, column + i), to_right * load(w, row + j))
+    both = fma(to_left, load(w, column + i), to_right * load(w, row + j))
     store(to_lefts, CHARTS * (column + i + 1), load(to_lefts, CHARTS * (column + i + 1)) + both)
     for k in range(i + 1, j):
         # B(i, j) = sum of C>(i, k) C<(k+1, j)
@@ -60,9 +69,9 @@ def _give_cell(x: Cells, o: Cells, w: Cells, nodes: int, i: int, j: int) -> None
 def _give_root(x: Cells, o: Cells, w: Cells, nodes: int, j: int, single: bool) -> None:
     """The same for the items (0, j)."""
     column = j * nodes
-    rights, lefts, tos = x, beyond(x, LEFT), beyond(x, TO)
-    to_rights, to_lefts, to_tos = o, beyond(o, LEFT), beyond(o, TO)
-    zero = spread(x, 0.0)
+    rights, lefts, tos = x, offset(x, LEFT), offset(x, TO)
+    to_rights, to_lefts, to_tos = o, offset(o, LEFT), offset(o, TO)
+    zero = broadcast(x, 0.0)
     right = _possible(load(rights, CHARTS * (j)), load(to_rights, CHARTS * (j)), zero)
     item = load(tos, CHARTS * (j))
     to_right = _possible(item, load(to_tos, CHARTS * (j)) + right, zero)

@@ -10,19 +10,19 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import LARGEST_SCORE, power_of_two
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.lanes import (
     LANES,
     Cells,
-    beyond,
-    choose,
-    larger,
+    broadcast,
     load,
+    maximum,
+    offset,
     read_lane,
-    spread,
+    select,
     store,
     write_lane,
 )
+from crossarc.inference.arithmetic.wide import LARGEST_SCORE, power_of_two
 from crossarc.inference.projective.eisner_rule import judge
 from crossarc.inference.projective.lane_arcs import (
     FORBIDDEN,
@@ -40,7 +40,7 @@ from crossarc.inference.projective.lane_arcs import (
 from crossarc.inference.projective.lane_read import read_arcs, read_marginals
 from crossarc.inference.projective.short_inside import CHARTS, RIGHT, short_inside
 from crossarc.inference.projective.short_outside import short_outside
-from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
+from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
 __all__ = ["SIGNATURE", "solve_room", "solve_short"]
@@ -48,8 +48,8 @@ __all__ = ["SIGNATURE", "solve_room", "solve_short"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Of the kernels `short_together` and `short_alone`: scores and masses of arcs, sizes, offsets;
-#: groups, order[groups[g]:groups[g + 1]]; single, wanted; marginals or their logarithms; totals:
+#: Of the kernels `short_together` and `short_alone`: scores and label_sums of arcs, sizes, offsets;
+#: groups, order[groups[g]:groups[g + 1]]; single, quantity; marginals or their logarithms; totals:
 #: (2, sentences), log Z as the sum of two floats, NaN where scores are too large and infinite where
 #: float64 is not certain to be enough; begin, end; space to work in.
 SIGNATURE = types.int64(
@@ -77,40 +77,42 @@ def solve_room(nodes: int, lanes: int) -> int:
 
 
 @subkernel()
-def _note_root_shift(arcs: Cells, tops: Cells, notes: Cells, nodes: int, single: bool) -> None:
+def _note_root_shift(
+    arcs: Cells, column_max: Cells, notes: Cells, nodes: int, single: bool
+) -> None:
     """What is taken from all arcs of a single root: the best of them, else 0."""
-    nothing, zero = spread(arcs, -np.inf), spread(arcs, 0.0)
+    nothing, zero = broadcast(arcs, -np.inf), broadcast(arcs, 0.0)
     shift = nothing
     for m in range(1, nodes if single else 1):
         arc = load(arcs, m)
-        shift = larger(choose(nothing, arc, arc - load(tops, m), nothing), shift)
-    store(notes, SHIFT, choose(nothing, shift, shift, zero))
+        shift = maximum(select(nothing, arc, arc - load(column_max, m), nothing), shift)
+    store(notes, SHIFT, select(nothing, shift, shift, zero))
 
 
 @subkernel()
 def solve_short(
     cells: Cells,
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     members: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     out: Floats,
     totals: Floats,
 ) -> None:
     """Sums over the trees of up to eight sentences, the longest first."""
     nodes, count = sizes[members[0]] + 1, members.shape[0]
     square = nodes * nodes
-    x, o, w = cells, beyond(cells, CHARTS * square), beyond(cells, 2 * CHARTS * square)
-    tops, notes = beyond(w, square), beyond(w, square + nodes)
-    rests, weighed = o, beyond(o, square)
+    x, o, w = cells, offset(cells, CHARTS * square), offset(cells, 2 * CHARTS * square)
+    column_max, notes = offset(w, square), offset(w, square + nodes)
+    rests, weighed = o, offset(o, square)
     gather_arcs(w, notes, scores, sizes, offsets, members)
-    gather_masses(weighed, masses, sizes, offsets, members)
-    best_potentials(tops, w, nodes, single)
-    _note_root_shift(w, tops, notes, nodes, single)
-    prepare_arcs(w, rests, weighed, tops, notes, nodes)
+    gather_masses(weighed, label_sums, sizes, offsets, members)
+    best_potentials(column_max, w, nodes, single)
+    _note_root_shift(w, column_max, notes, nodes, single)
+    prepare_arcs(w, rests, weighed, column_max, notes, nodes)
     weigh_arcs(w, rests, weighed, notes, nodes)
     least, most = short_inside(x, w, nodes, single)
     store(o, 0, least)
@@ -125,18 +127,18 @@ def solve_short(
         elif weights_fit(notes, lane):
             low, high = read_lane(o, 0, lane), max(total, read_lane(o, 1, lane))
             forbidden = read_lane(notes, FORBIDDEN, lane) > 0.0
-            certain, headrooms[lane], leasts[lane] = judge(low, high, total, forbidden, wanted)
+            certain, headrooms[lane], leasts[lane] = judge(low, high, total, forbidden, quantity)
             if certain:
-                totals[0, s], totals[1, s] = log_total(tops, notes, lane, total)
+                totals[0, s], totals[1, s] = log_total(column_max, notes, lane, total)
                 goals[lane] = power_of_two(headrooms[lane]) / total if total > 0.0 else 0.0
-    if wanted == TOTAL or goals.max() == 0.0:
+    if quantity == LOG_PARTITION or goals.max() == 0.0:
         return
     for cell in range(CHARTS * square):
-        store(o, cell, spread(o, 0.0))
+        store(o, cell, broadcast(o, 0.0))
     for lane in range(count):
         write_lane(o, RIGHT + CHARTS * sizes[members[lane]], lane, goals[lane])
     short_outside(x, o, w, nodes, single)
-    if wanted == MARGINALS and count == LANES and goals.min() > 0.0:
+    if quantity == MARGINALS and count == LANES and goals.min() > 0.0:
         read_marginals(w, headrooms, sizes, offsets, members, nodes, out)
         return
     for lane in range(count):
@@ -145,7 +147,7 @@ def solve_short(
             whole = slice(offsets[s], offsets[s] + (sizes[s] + 1) ** 2)
             headroom, n = headrooms[lane], sizes[s]
             least_product = read_arcs(
-                w, lane, scores[whole], n, nodes, headroom, wanted, out[whole]
+                w, lane, scores[whole], n, nodes, headroom, quantity, out[whole]
             )
-            if wanted != MARGINALS and least_product < leasts[lane]:
+            if quantity != MARGINALS and least_product < leasts[lane]:
                 totals[0, s], totals[1, s] = np.inf, 0.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import LANES, bare
+from crossarc.inference.arithmetic.lanes import LANES, data_pointer
 from crossarc.inference.projective.short_solve import (
     SIGNATURE,
     solve_room,
     solve_short,
 )
-from crossarc.inference.spanning.grouping import longest_of
-from crossarc.inference.spanning.plain.layout import aligned
+from crossarc.inference.runtime.groups import longest_of
+from crossarc.inference.runtime.workspace import aligned
 from crossarc.kernels import kernel
 
 __all__ = ["short_together"]
@@ -24,13 +24,13 @@ Ints = NDArray[np.int64]
 @kernel(SIGNATURE)
 def short_together(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     order: Ints,
     groups: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     out: Floats,
     totals: Floats,
     begin: int,
@@ -41,8 +41,10 @@ def short_together(
     needed = solve_room(longest_of(sizes, order, groups, begin, end) + 1, LANES)
     if space.shape[0] < needed:
         space = np.empty(needed)
-    cells = bare(aligned(space))
+    cells = data_pointer(aligned(space))
     for g in range(begin, end):
         members = order[groups[g] : groups[g + 1]]
-        solve_short(cells, scores, masses, sizes, offsets, members, single, wanted, out, totals)
+        solve_short(
+            cells, scores, label_sums, sizes, offsets, members, single, quantity, out, totals
+        )
     return int(space.shape[0])  # and so `space` is kept until here

@@ -12,7 +12,16 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import LANES, choose, larger, load, read_lane, spread, store
+from crossarc.inference.arithmetic.lanes import (
+    LANES,
+    broadcast,
+    load,
+    maximum,
+    read_lane,
+    select,
+    store,
+)
+from crossarc.inference.arithmetic.semirings import BEST
 from crossarc.inference.projective.lane_arcs import (
     HEAVIEST,
     LARGEST,
@@ -20,7 +29,6 @@ from crossarc.inference.projective.lane_arcs import (
     NOTES,
     gather_arcs,
 )
-from crossarc.inference.projective.semirings import BEST
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
     CHARTS,
@@ -177,10 +185,10 @@ def _score(scores: Floats, rows: Floats, heads: Ints, siblings: Ints) -> float:
 @subkernel()
 def _shrink(arcs: Floats, factors: Floats, notes: Floats, nodes: int) -> bool:
     """Whether sums of scores could overflow in a lane; if so, makes them smaller there."""
-    one = spread(arcs, 1.0)
-    largest = larger(load(notes, HEAVIEST), spread(arcs, 0.0) - load(notes, LIGHTEST))
-    largest = larger(load(notes, LARGEST), largest)
-    scale = choose(spread(arcs, _SAFE_SUM / nodes), largest, spread(arcs, _SHRINK), one)
+    one = broadcast(arcs, 1.0)
+    largest = maximum(load(notes, HEAVIEST), broadcast(arcs, 0.0) - load(notes, LIGHTEST))
+    largest = maximum(load(notes, LARGEST), largest)
+    scale = select(broadcast(arcs, _SAFE_SUM / nodes), largest, broadcast(arcs, _SHRINK), one)
     store(notes, LARGEST, scale)
     is_needed = False
     for lane in range(LANES):
@@ -220,9 +228,9 @@ def finding(lanes: int) -> Callable[..., None]:
         arcs, factors, rest = rest[:square], rest[square : 2 * square], rest[2 * square :]
         w, notes = rest[: parts_of(nodes)], rest[parts_of(nodes) : parts_of(nodes) + NOTES]
         gather_arcs(arcs, notes, scores, sizes, offsets, members)
-        nothing, zero, one = spread(x, -np.inf), spread(x, 0.0), spread(x, 1.0)
+        nothing, zero, one = broadcast(x, -np.inf), broadcast(x, 0.0), broadcast(x, 1.0)
         for cell in range(square):
-            store(factors, cell, choose(nothing, load(arcs, cell), one, zero))
+            store(factors, cell, select(nothing, load(arcs, cell), one, zero))
         places, widths = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
         for lane in range(count):
             places[lane], widths[lane] = starts[members[lane]], sizes[members[lane]] + 1

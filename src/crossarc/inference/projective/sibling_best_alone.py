@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.projective.sibling_best import SIGNATURE, best_room, finding
-from crossarc.inference.spanning.grouping import longest_of
+from crossarc.inference.runtime.groups import longest_of
 from crossarc.kernels import kernel
 
 __all__ = ["best_alone"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import LANES
+from crossarc.inference.arithmetic.lanes import LANES
 from crossarc.inference.projective.sibling_best import SIGNATURE, best_room, finding
-from crossarc.inference.spanning.grouping import longest_of
-from crossarc.inference.spanning.plain.layout import aligned
+from crossarc.inference.runtime.groups import longest_of
+from crossarc.inference.runtime.workspace import aligned
 from crossarc.kernels import kernel
 
 __all__ = ["best_together"]

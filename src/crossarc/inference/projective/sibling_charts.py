@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import LANES
+from crossarc.inference.arithmetic.lanes import LANES
 from crossarc.kernels import subkernel
 
 __all__ = [

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.batch import Batch
 from crossarc.inference.factors import Given, Parts
 from crossarc.inference.projective.sibling_charts import rows_of
 from crossarc.inference.projective.sibling_pack import pack, part_scores, unpack
+from crossarc.inference.runtime.batch import Batch
 
 __all__ = ["SiblingFactor", "sibling_parts"]
 

@@ -13,26 +13,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry, put
-from crossarc.inference.exponentials import exponential
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.lanes import (
     LANES,
     Cells,
     Eight,
     Lanes,
-    bare,
-    choose,
-    larger,
+    data_pointer,
+    exponential,
     load,
-    load_entries,
-    repeat,
-    smaller,
+    load_scalar,
+    load_vector,
+    maximum,
+    minimum,
+    select,
+    splat,
     store,
-    store_entries,
+    store_scalar,
+    store_vector,
     transpose,
 )
+from crossarc.inference.arithmetic.semirings import SUM, Semiring
 from crossarc.inference.projective.lane_arcs import HEAVIEST, LIGHTEST
-from crossarc.inference.projective.semirings import SUM, Semiring
 from crossarc.inference.projective.sibling_charts import part_place, row_place
 from crossarc.kernels import subkernel
 
@@ -59,7 +60,7 @@ def _next(h: int, s: int, m: int, place: int) -> int:
 @subkernel(inline=True)
 def _row(rows: Floats, place: int, m: int) -> Lanes:
     """Eight neighbours; 0 where a sentence has no such row."""
-    return load_entries(rows, place + m) if place >= 0 else repeat(0.0)
+    return load_vector(rows, place + m) if place >= 0 else splat(0.0)
 
 
 @subkernel(inline=True)
@@ -93,8 +94,8 @@ def _find_rows(
 @subkernel(inline=True)
 def _widened(bounds: Bounds, weight: Lanes, least: Lanes) -> Bounds:
     """The least of the weights above `least`, and the largest."""
-    lightest = smaller(choose(least, weight, weight, bounds[0]), bounds[0])
-    return lightest, larger(weight, bounds[1])
+    lightest = minimum(select(least, weight, weight, bounds[0]), bounds[0])
+    return lightest, maximum(weight, bounds[1])
 
 
 def _weighing(is_sum: bool) -> Any:
@@ -105,8 +106,8 @@ def _weighing(is_sum: bool) -> Any:
         if not is_sum:
             return factor * part
         # What is cut off belongs to nobody, or to a sentence that does not fit float64.
-        cut = larger(smaller(part, repeat(LARGEST_LOG)), repeat(-LARGEST_LOG))
-        return factor * exponential(_EIGHT, cut, repeat(0.0))
+        cut = maximum(minimum(part, splat(LARGEST_LOG)), splat(-LARGEST_LOG))
+        return factor * exponential(cut, cut, splat(0.0))
 
     return weigh
 
@@ -160,15 +161,15 @@ def _alone(weigh: Any) -> Any:
     ) -> Bounds:
         """The same for one sentence."""
         place = part_place(h, s, first)
-        numbers, zero = load_entries(_NUMBERS, 0), repeat(0.0)
+        numbers, zero = load_vector(_NUMBERS, 0), splat(0.0)
         for m in range(first, last, LANES):
-            factor = load_entries(factors, h * nodes + m)
-            factor = choose(numbers, repeat(float(last - m)), factor, zero)
-            weight = weigh(load_entries(rows, at[0] + m), factor)
+            factor = load_vector(factors, h * nodes + m)
+            factor = select(numbers, splat(float(last - m)), factor, zero)
+            weight = weigh(load_vector(rows, at[0] + m), factor)
             bounds = _widened(bounds, weight, least)
-            store_entries(buffer, 0, weight)
+            store_vector(buffer, 0, weight)
             for x in range(min(LANES, last - m)):
-                put(w, place, entry(buffer, x))
+                store_scalar(w, place, load_scalar(buffer, x))
                 place = _next(h, s, m + x, place)
         return bounds
 
@@ -184,7 +185,7 @@ def _note_together(notes: Floats, note: int, value: Lanes, sign: float) -> None:
 def _note_alone(notes: Floats, note: int, value: Lanes, sign: float) -> None:
     """The largest of sign times the numbers, times sign."""
     buffer = np.empty(LANES)
-    store_entries(buffer, 0, value)
+    store_vector(buffer, 0, value)
     most = sign * buffer[0]
     for lane in range(1, LANES):
         most = max(most, sign * buffer[lane])
@@ -214,11 +215,11 @@ def filling(semiring: Semiring, lanes: int) -> Callable[..., None]:
         notes: Floats,
         single: bool,
     ) -> None:
-        target, source = bare(w), bare(factors)
+        target, source = data_pointer(w), data_pointer(factors)
         nodes, at, buffer = widths[0], np.empty(LANES, np.int64), np.empty(LANES)
-        bounds = repeat(np.inf), repeat(-np.inf)
+        bounds = splat(np.inf), splat(-np.inf)
         # Weights of forbidden arcs are 0, and do not count; scores do.
-        least = repeat(0.0 if is_sum else -np.inf)
+        least = splat(0.0 if is_sum else -np.inf)
         are_alike = widths[:lanes].min() == nodes
         for h in range(nodes):
             # First s = h to the left, then s from the left to the right.

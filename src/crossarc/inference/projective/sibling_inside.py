@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Lanes, larger, load, spread, store
-from crossarc.inference.projective.semirings import SUM, Semiring, joining
+from crossarc.inference.arithmetic.lanes import Lanes, broadcast, load, maximum, store
+from crossarc.inference.arithmetic.semirings import SUM, Semiring
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
     CHARTS,
@@ -48,7 +48,7 @@ def sibling_inside(semiring: Semiring) -> Callable[[Floats, Floats, Floats, int,
     is_sum = semiring is SUM
     nothing, one = semiring.zero, semiring.one
 
-    join: Any = joining(semiring)
+    join: Any = semiring.join
 
     @subkernel(inline=True)
     def times(a: Lanes, b: Lanes) -> Lanes:
@@ -56,7 +56,7 @@ def sibling_inside(semiring: Semiring) -> Callable[[Floats, Floats, Floats, int,
 
     @subkernel(inline=True)
     def plus(a: Lanes, b: Lanes) -> Lanes:
-        return a + b if is_sum else larger(a, b)
+        return a + b if is_sum else maximum(a, b)
 
     @subkernel(inline=True)
     def sums(x: Floats, w: Floats, nodes: int, i: int, j: int, start: Five) -> Five:
@@ -84,7 +84,7 @@ def sibling_inside(semiring: Semiring) -> Callable[[Floats, Floats, Floats, int,
     def fill_cell(x: Floats, w: Floats, arcs: Floats, nodes: int, i: int, j: int) -> None:
         """The items (i, j), i > 0."""
         row, column = i * nodes + j, j * nodes + i
-        at, zero = cell_place(i, j), spread(x, nothing)
+        at, zero = cell_place(i, j), broadcast(x, nothing)
         beside = load(x, LEFT + CHARTS * (column + 1))
         to_right = times(load(w, at), beside)
         to_left = times(load(w, at + j - i), load(x, RIGHT + CHARTS * (row - 1)))
@@ -108,7 +108,7 @@ def sibling_inside(semiring: Semiring) -> Callable[[Floats, Floats, Floats, int,
         """I> and C> of (0, j)."""
         column, at = j * nodes, cell_place(0, j)
         to_right = times(load(w, at), load(x, LEFT + CHARTS * (column + 1)))
-        right = spread(x, nothing)
+        right = broadcast(x, nothing)
         for k in range(1, j):
             mine = load(x, TO + CHARTS * k)
             if not single:
@@ -124,7 +124,7 @@ def sibling_inside(semiring: Semiring) -> Callable[[Floats, Floats, Floats, int,
     def inside(x: Floats, w: Floats, arcs: Floats, nodes: int, single: bool) -> None:
         for j in range(1, nodes):
             for chart in (RIGHT, LEFT):
-                store(x, chart + CHARTS * (j * nodes + j), spread(x, one))
+                store(x, chart + CHARTS * (j * nodes + j), broadcast(x, one))
             for i in range(j - 1, 0, -1):
                 fill_cell(x, w, arcs, nodes, i, j)
             fill_root(x, w, arcs, nodes, j, single)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Lanes, choose, fused, load, spread, store
+from crossarc.inference.arithmetic.lanes import Lanes, broadcast, fma, load, select, store
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
     CHARTS,
@@ -35,14 +35,14 @@ Floats = NDArray[np.float64]
 @subkernel(inline=True)
 def _add(o: Floats, place: int, x: Lanes, y: Lanes) -> None:
     """o += x y."""
-    store(o, place, fused(x, y, load(o, place)))
+    store(o, place, fma(x, y, load(o, place)))
 
 
 @subkernel(inline=True)
 def _possible(x: Floats, place: int, value: Lanes) -> Lanes:
     """An outside item; 0 if the item is impossible."""
-    zero = spread(x, 0.0)
-    return choose(zero, load(x, place), value, zero)
+    zero = broadcast(x, 0.0)
+    return select(zero, load(x, place), value, zero)
 
 
 @subkernel(inline=True)
@@ -86,22 +86,22 @@ def _give_cell(
     # S(i, j) = C<(i+1, j) + ... + C>(i, j-1);  I>(i, j) = w(i, i, j) C<(i+1, j) + ...;
     # I<(i, j) = w(j, j, i) C>(i, j-1) + ...
     place = LEFT + CHARTS * (column + i + 1)
-    store(o, place, load(o, place) + fused(to_right, load(w, at), share))
+    store(o, place, load(o, place) + fma(to_right, load(w, at), share))
     _add(o, RIGHT + CHARTS * (row + j - 1), to_left, load(w, back))
     for k in range(i + 1, j):
         mine, yours = load(x, TO + CHARTS * (row + k)), load(x, TO + CHARTS * (column + k))
         # C>(i, j) = sum of I>(i, k) C>(k, j);  I>(i, j) = ... + I>(i, k) S(k, j) w(i, k, j)
         own = to_right * load(w, at + k - i)
         place = TO + CHARTS * (row + k)
-        given = fused(right, load(x, RIGHT + CHARTS * (column + k)), load(o, place))
-        store(o, place, fused(own, load(x, BESIDE + CHARTS * (column + k)), given))
+        given = fma(right, load(x, RIGHT + CHARTS * (column + k)), load(o, place))
+        store(o, place, fma(own, load(x, BESIDE + CHARTS * (column + k)), given))
         _add(o, RIGHT + CHARTS * (column + k), right, mine)
         _add(o, BESIDE + CHARTS * (column + k), own, mine)
         # C<(i, j) = sum of C<(i, k) I<(k, j);  I<(i, j) = ... + S(i, k) I<(k, j) w(j, k, i)
         own = to_left * load(w, back + k - i)
         place = TO + CHARTS * (column + k)
-        given = fused(left, load(x, LEFT + CHARTS * (row + k)), load(o, place))
-        store(o, place, fused(own, load(x, BESIDE + CHARTS * (row + k)), given))
+        given = fma(left, load(x, LEFT + CHARTS * (row + k)), load(o, place))
+        store(o, place, fma(own, load(x, BESIDE + CHARTS * (row + k)), given))
         _add(o, LEFT + CHARTS * (row + k), left, yours)
         _add(o, BESIDE + CHARTS * (row + k), own, yours)
         # S(i, j) = sum of C>(i, k) C<(k+1, j)
@@ -124,11 +124,11 @@ def _give_root(
     for k in range(1, j):
         mine = load(x, TO + CHARTS * k)
         place = TO + CHARTS * k
-        given = fused(right, load(x, RIGHT + CHARTS * (column + k)), load(o, place))
+        given = fma(right, load(x, RIGHT + CHARTS * (column + k)), load(o, place))
         _add(o, RIGHT + CHARTS * (column + k), right, mine)
         if not single:
             own = to_right * load(w, at + k)
-            given = fused(own, load(x, BESIDE + CHARTS * (column + k)), given)
+            given = fma(own, load(x, BESIDE + CHARTS * (column + k)), given)
             _add(o, BESIDE + CHARTS * (column + k), own, mine)
         store(o, place, given)
     if with_parts:
@@ -143,7 +143,7 @@ def _give_root(
 def sibling_outside(
     x: Floats, o: Floats, w: Floats, nodes: int, single: bool, arcs: Floats, with_parts: bool
 ) -> None:
-    """Put mu times Z times O(goal) into `arcs`, [h, m], and if wanted in place of weights.
+    """Put mu times Z times O(goal) into `arcs`, [h, m], and if quantity in place of weights.
 
     Args:
         o: zeros, but for the goals O(C>(0, n)).

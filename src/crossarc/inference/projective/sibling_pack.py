@@ -8,17 +8,18 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry, put
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.lanes import (
     LANES,
     Lanes,
-    fused,
-    larger,
-    load_entries,
-    repeat,
-    store_entries,
+    fma,
+    load_scalar,
+    load_vector,
+    maximum,
+    splat,
+    store_scalar,
+    store_vector,
 )
-from crossarc.inference.projective.semirings import BEST, SUM, reducing
+from crossarc.inference.arithmetic.semirings import BEST, SUM
 from crossarc.inference.projective.sibling_charts import part_range, row_place
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
@@ -30,8 +31,8 @@ Seen = tuple[Lanes, Lanes]
 
 _CUBE = types.Array(types.float64, 3, "C", readonly=True)
 
-_sum: Any = reducing(SUM)
-_largest: Any = reducing(BEST)
+_sum: Any = SUM.reduce
+_largest: Any = BEST.reduce
 
 
 @subkernel(inline=True)
@@ -40,9 +41,9 @@ def _fetch(cube: Floats, begin: int, count: int) -> Lanes:
 
     Gives some number that is not below 0, so that nobody thinks that they are not needed.
     """
-    seen = repeat(0.0)
+    seen = splat(0.0)
     for at in range(begin, begin + count - LANES, LANES):
-        seen = larger(load_entries(cube, at), seen)
+        seen = maximum(load_vector(cube, at), seen)
     return seen
 
 
@@ -50,8 +51,8 @@ def _fetch(cube: Floats, begin: int, count: int) -> Lanes:
 def _seen(scores: Lanes, seen: Seen) -> Seen:
     """A sum that is NaN if a number is not finite, and the largest size of one."""
     check, largest = seen
-    zero = repeat(0.0)
-    return fused(scores, zero, check), larger(larger(scores, zero - scores), largest)
+    zero = splat(0.0)
+    return fma(scores, zero, check), maximum(maximum(scores, zero - scores), largest)
 
 
 @subkernel(inline=True)
@@ -60,12 +61,12 @@ def _copy_row(
 ) -> Seen:
     """`count` numbers, and some more behind them."""
     # Each row for itself first: to add up everything in one sum would be a long chain.
-    seen = repeat(0.0), repeat(0.0)
+    seen = splat(0.0), splat(0.0)
     for x in range(0, count, LANES):
-        scores = load_entries(cube, source + x)
-        store_entries(rows, target + x, scores)
+        scores = load_vector(cube, source + x)
+        store_vector(rows, target + x, scores)
         seen = _seen(scores, seen)
-    return before[0] + seen[0], larger(before[1], seen[1])
+    return before[0] + seen[0], maximum(before[1], seen[1])
 
 
 @subkernel(inline=True)
@@ -74,9 +75,9 @@ def _copy_last(
 ) -> Seen:
     """The same at the end of the array, number by number."""
     for x in range(count):
-        score = entry(cube, source + x)
-        put(rows, target + x, score)
-        seen = _seen(repeat(score), seen)
+        score = load_scalar(cube, source + x)
+        store_scalar(rows, target + x, score)
+        seen = _seen(splat(score), seen)
     return seen
 
 
@@ -88,10 +89,10 @@ def pack(cube: Floats, single: bool, rows: Floats) -> float:
     is not finite.
     """
     nodes = cube.shape[0]
-    square, target, zero = nodes * nodes, 0, repeat(0.0)
+    square, target, zero = nodes * nodes, 0, splat(0.0)
     seen, fetched = (zero, zero), zero
     for h in range(nodes):
-        fetched = larger(_fetch(cube, h * square, square), fetched)
+        fetched = maximum(_fetch(cube, h * square, square), fetched)
         # Rows in the order of their places: what is written beyond one, the next one overwrites.
         source = h * square
         if h == nodes - 1:
@@ -113,7 +114,7 @@ def pack(cube: Floats, single: bool, rows: Floats) -> float:
             else:
                 rows[target : target + count] = 0.0
             target += count
-    store_entries(rows, target, zero)
+    store_vector(rows, target, zero)
     is_finite = _sum(seen[0]) == 0.0 and _sum(fetched) >= 0.0
     return float(_largest(seen[1])) if is_finite else np.nan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import read_lane, write_lane
+from crossarc.inference.arithmetic.lanes import read_lane, write_lane
 from crossarc.inference.projective.lane_arcs import END, LARGEST, SHIFT
 from crossarc.inference.projective.sibling_charts import row_place
 from crossarc.kernels import subkernel
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 @subkernel()
 def tree_potentials(
-    tops: Floats,
+    column_max: Floats,
     arcs: Floats,
     rows: Floats,
     notes: Floats,
@@ -34,18 +34,18 @@ def tree_potentials(
         h, s = heads[m - 1], siblings[m - 1]
         if h > 0 or (h == 0 and not single):
             top = read_lane(arcs, h * nodes + m, lane) + rows[row_place(n + 1, h, s) + m]
-            write_lane(tops, m, lane, top)
+            write_lane(column_max, m, lane, top)
             write_lane(notes, LARGEST, lane, max(read_lane(notes, LARGEST, lane), abs(top)))
 
 
 @subkernel()
 def note_root_shift(
-    notes: Floats, tops: Floats, arcs: Floats, lane: int, rows: Floats, single: bool
+    notes: Floats, column_max: Floats, arcs: Floats, lane: int, rows: Floats, single: bool
 ) -> None:
     """What is taken from all parts of a single root in one lane: the best of them, else 0."""
     shift = -np.inf
     for m in range(1, int(read_lane(notes, END, lane)) + 1 if single else 1):
         arc = read_lane(arcs, m, lane)
         if arc > -np.inf:
-            shift = max(shift, arc + rows[m] - read_lane(tops, m, lane))
+            shift = max(shift, arc + rows[m] - read_lane(column_max, m, lane))
     write_lane(notes, SHIFT, lane, shift if shift > -np.inf else 0.0)

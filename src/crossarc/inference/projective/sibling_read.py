@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import read_lane
+from crossarc.inference.arithmetic.lanes import read_lane
 from crossarc.inference.projective.lane_read import read_product
 from crossarc.inference.projective.sibling_charts import part_place, part_range, row_place
 from crossarc.kernels import subkernel
@@ -23,7 +23,7 @@ def read_parts(
     n: int,
     single: bool,
     headroom: int,
-    wanted: int,
+    quantity: int,
     out: Floats,
 ) -> float:
     """Marginals or their logarithms, from cells to rows; the smallest product that is allowed."""
@@ -39,5 +39,5 @@ def read_parts(
                 if m != h and follows and arcs[m] > -np.inf:
                     product = read_lane(w, part_place(h, s, m), lane)
                     least = min(least, product)
-                out[row + m] = read_product(product, headroom, wanted)
+                out[row + m] = read_product(product, headroom, quantity)
     return least

@@ -12,19 +12,20 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import LARGEST_SCORE, normalised, power_of_two
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.lanes import (
     LANES,
     Lanes,
-    choose,
-    larger,
+    broadcast,
     load,
+    maximum,
+    minimum,
     read_lane,
-    smaller,
-    spread,
+    select,
     store,
     write_lane,
 )
+from crossarc.inference.arithmetic.semirings import SUM
+from crossarc.inference.arithmetic.wide import LARGEST_SCORE, normalised, power_of_two
 from crossarc.inference.projective.lane_arcs import (
     END,
     FITS,
@@ -41,7 +42,6 @@ from crossarc.inference.projective.lane_arcs import (
     weigh_arcs,
 )
 from crossarc.inference.projective.lane_read import read_arcs, read_marginals
-from crossarc.inference.projective.semirings import SUM
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
     CHARTS,
@@ -55,7 +55,7 @@ from crossarc.inference.projective.sibling_inside import sibling_inside
 from crossarc.inference.projective.sibling_outside import sibling_outside
 from crossarc.inference.projective.sibling_potentials import note_root_shift, tree_potentials
 from crossarc.inference.projective.sibling_read import read_parts
-from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
+from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
 __all__ = ["SIGNATURE", "solve_room", "solving"]
@@ -73,9 +73,9 @@ _HEADROOM = 900
 _inside = sibling_inside(SUM)
 
 
-#: Of the kernels `sum_together` and `sum_alone`: scores and masses of arcs, sizes, offsets; scores
+#: Of the kernels `sum_together` and `sum_alone`: scores and label_sums of arcs, sizes, offsets; scores
 #: of parts in rows, where those of each sentence begin, and the size of the largest; groups,
-#: order[groups[g]:groups[g + 1]]; single, wanted; where the words of each sentence begin, heads and
+#: order[groups[g]:groups[g + 1]]; single, quantity; where the words of each sentence begin, heads and
 #: siblings of best trees, whose scores are taken as potentials, or empty; marginals or their
 #: logarithms of arcs, and of parts in rows, or empty; totals: (2, sentences), log Z as the sum of
 #: two floats, NaN where scores are too large and infinite where float64 is not certain to be
@@ -115,19 +115,19 @@ def solve_room(nodes: int, lanes: int) -> int:
 def _note_item(
     x: Floats, place: int, is_missing: Lanes, least: Lanes, most: Lanes
 ) -> tuple[Lanes, Lanes]:
-    zero, item = spread(x, 0.0), load(x, place)
-    counted = choose(zero, item, item, is_missing)
-    return smaller(counted, least), larger(item, most)
+    zero, item = broadcast(x, 0.0), load(x, place)
+    counted = select(zero, item, item, is_missing)
+    return minimum(counted, least), maximum(item, most)
 
 
 @subkernel()
 def _extremes(x: Floats, notes: Floats, nodes: int) -> tuple[Lanes, Lanes]:
     """The least and the largest item of each lane; 0 counts where nothing is forbidden."""
-    far, zero = spread(x, np.inf), spread(x, 0.0)
+    far, zero = broadcast(x, np.inf), broadcast(x, 0.0)
     least, most = far, zero
-    end, if_zero = load(notes, END), choose(zero, load(notes, FORBIDDEN), far, zero)
+    end, if_zero = load(notes, END), select(zero, load(notes, FORBIDDEN), far, zero)
     for j in range(1, nodes):
-        missing = choose(end, spread(x, float(j)), far, if_zero)
+        missing = select(end, broadcast(x, float(j)), far, if_zero)
         least, most = _note_item(x, TO + CHARTS * j, missing, least, most)
         for i in range(1, j):
             row, column = i * nodes + j, j * nodes + i
@@ -156,7 +156,7 @@ def _is_certain(notes: Floats, lane: int, total: float, least: float, most: floa
 
 @subkernel()
 def _judge(
-    lane: int, total: float, extremes: Floats, tops: Floats, notes: Floats, goals: Floats
+    lane: int, total: float, extremes: Floats, column_max: Floats, notes: Floats, goals: Floats
 ) -> tuple[float, float]:
     """log Z, infinite where float64 is not certain to be enough, NaN for scores that are too large.
 
@@ -174,7 +174,7 @@ def _judge(
         headroom = _HEADROOM + normalised(least / heaviest, 0)[1]
         goals[0, lane], goals[1, lane] = headroom, power_of_two(headroom) / total
         goals[2, lane] = heaviest * most * most * _LOWEST
-    return log_total(tops, notes, lane, total)
+    return log_total(column_max, notes, lane, total)
 
 
 @subkernel()
@@ -186,15 +186,15 @@ def _finish(
     nodes: int,
     single: bool,
     headroom: int,
-    wanted: int,
+    quantity: int,
     out: Floats,
     out_parts: Floats,
     n: int,
 ) -> float:
     """Marginals of arcs and, where there is room for them, of parts; the smallest product."""
-    least = read_arcs(arcs, lane, scores, n, nodes, headroom, wanted, out)
+    least = read_arcs(arcs, lane, scores, n, nodes, headroom, quantity, out)
     if out_parts.shape[0] > 0:
-        part = read_parts(w, lane, scores, n, single, headroom, wanted, out_parts)
+        part = read_parts(w, lane, scores, n, single, headroom, quantity, out_parts)
         least = min(least, part)
     return least
 
@@ -212,7 +212,7 @@ def solving(lanes: int) -> Callable[..., None]:
         arcs: Floats,
         rests: Floats,
         weighed: Floats,
-        tops: Floats,
+        column_max: Floats,
         notes: Floats,
         batch: Batch,
         members: Ints,
@@ -220,21 +220,21 @@ def solving(lanes: int) -> Callable[..., None]:
         trees: Trees,
     ) -> None:
         """Everything about arcs that weights need."""
-        scores, masses, sizes, offsets, rows, starts, largest = batch
+        scores, label_sums, sizes, offsets, rows, starts, largest = batch
         firsts, heads, siblings = trees
         nodes = sizes[members[0]] + 1
         gather_arcs(arcs, notes, scores, sizes, offsets, members)
-        gather_masses(weighed, masses, sizes, offsets, members)
-        best_potentials(tops, arcs, nodes, single)
+        gather_masses(weighed, label_sums, sizes, offsets, members)
+        best_potentials(column_max, arcs, nodes, single)
         for lane in range(members.shape[0]):
             s = members[lane]
             own = rows[starts[s] :]
             if heads.shape[0] > 0:
                 words = slice(firsts[s], firsts[s] + sizes[s])
                 tree = heads[words], siblings[words]
-                tree_potentials(tops, arcs, own, notes, nodes, single, lane, *tree)
-            note_root_shift(notes, tops, arcs, lane, own, single)
-        prepare_arcs(arcs, rests, weighed, tops, notes, nodes)
+                tree_potentials(column_max, arcs, own, notes, nodes, single, lane, *tree)
+            note_root_shift(notes, column_max, arcs, lane, own, single)
+        prepare_arcs(arcs, rests, weighed, column_max, notes, nodes)
         weigh_arcs(arcs, rests, weighed, notes, nodes)
         for lane in range(members.shape[0]):
             # So that no weight of a part is 0 or infinite.
@@ -249,7 +249,7 @@ def solving(lanes: int) -> Callable[..., None]:
         batch: Batch,
         members: Ints,
         single: bool,
-        wanted: int,
+        quantity: int,
         trees: Trees,
         out: Floats,
         out_parts: Floats,
@@ -263,8 +263,8 @@ def solving(lanes: int) -> Callable[..., None]:
         arcs, rests = rest[:square], rest[square : 2 * square]
         weighed, rest = rest[2 * square : 3 * square], rest[3 * square :]
         w, rest = rest[: parts_of(nodes)], rest[parts_of(nodes) :]
-        tops, notes = rest[:nodes], rest[nodes : nodes + NOTES]
-        weigh_lanes(arcs, rests, weighed, tops, notes, batch, members, single, trees)
+        column_max, notes = rest[:nodes], rest[nodes : nodes + NOTES]
+        weigh_lanes(arcs, rests, weighed, column_max, notes, batch, members, single, trees)
         places, widths = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
         for lane in range(count):
             places[lane], widths[lane] = starts[members[lane]], sizes[members[lane]] + 1
@@ -277,16 +277,16 @@ def solving(lanes: int) -> Callable[..., None]:
         for lane in range(count):
             s = members[lane]
             total = read_lane(x, RIGHT + CHARTS * sizes[s], lane)
-            totals[0, s], totals[1, s] = _judge(lane, total, o, tops, notes, goals)
+            totals[0, s], totals[1, s] = _judge(lane, total, o, column_max, notes, goals)
             is_open |= goals[1, lane] > 0.0
-        if wanted == TOTAL or not is_open:
+        if quantity == LOG_PARTITION or not is_open:
             return
         for cell in range(CHARTS * square):
-            store(o, cell, spread(o, 0.0))
+            store(o, cell, broadcast(o, 0.0))
         for lane in range(count):
             write_lane(o, RIGHT + CHARTS * sizes[members[lane]], lane, goals[1, lane])
         sibling_outside(x, o, w, nodes, single, arcs, out_parts.shape[0] > 0)
-        is_plain = wanted == MARGINALS and out_parts.shape[0] == 0
+        is_plain = quantity == MARGINALS and out_parts.shape[0] == 0
         if is_plain and count == LANES and goals[1].min() > 0.0:
             headrooms = goals[0].astype(np.int64)
             read_marginals(arcs, headrooms, sizes, offsets, members, nodes, out)
@@ -303,12 +303,12 @@ def solving(lanes: int) -> Callable[..., None]:
                     nodes,
                     single,
                     int(goals[0, lane]),
-                    wanted,
+                    quantity,
                     out[whole],
                     out_parts[starts[s] :],
                     sizes[s],
                 )
-                if wanted != MARGINALS and least_product < goals[2, lane]:
+                if quantity != MARGINALS and least_product < goals[2, lane]:
                     totals[0, s], totals[1, s] = np.inf, 0.0
 
     return solve

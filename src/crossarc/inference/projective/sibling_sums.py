@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.batch import Batch
-from crossarc.inference.projective.lockstep import in_lockstep
 from crossarc.inference.projective.sibling_factor import SiblingFactor
+from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.runtime.lockstep import in_lockstep
 from crossarc.parallel import over_ranges
 
 __all__ = ["best_trees", "sum_over_trees"]
@@ -66,7 +66,7 @@ def sum_over_trees(
     batch: Batch,
     factor: SiblingFactor,
     single: bool,
-    wanted: int,
+    quantity: int,
     out: Floats,
     out_parts: Floats,
     threads: int | None,
@@ -74,28 +74,28 @@ def sum_over_trees(
     """log Z, (2, sentences), as a sum of two floats; NaN where scores are too large.
 
     Args:
-        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
+        quantity: LOG_PARTITION, MARGINALS or LOG_MARGINALS.
         out: marginals of arcs or their logarithms, flat; where there is no arc it is left alone.
-        out_parts: the same for parts, as `factor.rows`; or empty if they are not wanted.
+        out_parts: the same for parts, as `factor.rows`; or empty if they are not quantity.
     """
     totals = np.empty((2, len(batch)))
-    arrays = (batch.arcs, batch.masses, batch.sizes, batch.offsets, factor.rows, factor.starts)
+    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets, factor.rows, factor.starts)
     before, rest = (*arrays, factor.largest), (out, out_parts, totals)
     everybody = np.arange(len(batch))
-    after, sizes = (single, wanted, _NONE, _NONE, _NONE, *rest), batch.sizes
+    after, sizes = (single, quantity, _NONE, _NONE, _NONE, *rest), batch.sizes
     in_lockstep(_sum_kernel, sizes, everybody, _LONGEST, before, after, threads)
     left = np.flatnonzero(np.isposinf(totals[0]))
     if len(left):
         heads, siblings, _ = best_trees(batch, factor, single, left, threads)
         trees = (_firsts(batch), heads, siblings)
-        after = (single, wanted, *trees, *rest)
+        after = (single, quantity, *trees, *rest)
         in_lockstep(_sum_kernel, sizes, left, _LONGEST, before, after, threads)
         left = np.flatnonzero(np.isposinf(totals[0]))
     if len(left):
         from crossarc.inference.projective.sibling_wide import sum_wide
 
         def work(begin: int, end: int) -> None:
-            sum_wide(*arrays, left, single, wanted, *rest, begin, end)
+            sum_wide(*arrays, left, single, quantity, *rest, begin, end)
 
         over_ranges(work, (batch.sizes[left] ** 3 + 100.0).tolist(), threads)
     return totals

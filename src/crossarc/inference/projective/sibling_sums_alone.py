@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.projective.sibling_solve import SIGNATURE, solve_room, solving
-from crossarc.inference.spanning.grouping import longest_of
+from crossarc.inference.runtime.groups import longest_of
 from crossarc.kernels import kernel
 
 __all__ = ["sum_alone"]
@@ -20,7 +20,7 @@ _solve = solving(1)
 @kernel(SIGNATURE)
 def sum_alone(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     rows: Floats,
@@ -29,7 +29,7 @@ def sum_alone(
     order: Ints,
     groups: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     firsts: Ints,
     heads: Ints,
     siblings: Ints,
@@ -41,7 +41,7 @@ def sum_alone(
     space: Floats,
 ) -> int:
     """Groups begin..end-1; returns how many floats of space are enough to work in."""
-    batch = (scores, masses, sizes, offsets, rows, starts, largest)
+    batch = (scores, label_sums, sizes, offsets, rows, starts, largest)
     trees = (firsts, heads, siblings)
     needed = solve_room(longest_of(sizes, order, groups, begin, end) + 1, 1)
     if space.shape[0] < needed:
@@ -49,5 +49,5 @@ def sum_alone(
     cells = space
     for g in range(begin, end):
         members = order[groups[g] : groups[g + 1]]
-        _solve(cells, batch, members, single, wanted, trees, out, out_parts, totals)
+        _solve(cells, batch, members, single, quantity, trees, out, out_parts, totals)
     return needed

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import LANES
+from crossarc.inference.arithmetic.lanes import LANES
 from crossarc.inference.projective.sibling_solve import SIGNATURE, solve_room, solving
-from crossarc.inference.spanning.grouping import longest_of
-from crossarc.inference.spanning.plain.layout import aligned
+from crossarc.inference.runtime.groups import longest_of
+from crossarc.inference.runtime.workspace import aligned
 from crossarc.kernels import kernel
 
 __all__ = ["sum_together"]
@@ -22,7 +22,7 @@ _solve = solving(LANES)
 @kernel(SIGNATURE)
 def sum_together(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     rows: Floats,
@@ -31,7 +31,7 @@ def sum_together(
     order: Ints,
     groups: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     firsts: Ints,
     heads: Ints,
     siblings: Ints,
@@ -43,7 +43,7 @@ def sum_together(
     space: Floats,
 ) -> int:
     """Groups begin..end-1; returns how many floats of space are enough to work in."""
-    batch = (scores, masses, sizes, offsets, rows, starts, largest)
+    batch = (scores, label_sums, sizes, offsets, rows, starts, largest)
     trees = (firsts, heads, siblings)
     needed = solve_room(longest_of(sizes, order, groups, begin, end) + 1, LANES)
     if space.shape[0] < needed:
@@ -51,5 +51,5 @@ def sum_together(
     cells = aligned(space)
     for g in range(begin, end):
         members = order[groups[g] : groups[g + 1]]
-        _solve(cells, batch, members, single, wanted, trees, out, out_parts, totals)
+        _solve(cells, batch, members, single, quantity, trees, out, out_parts, totals)
     return needed

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import ZERO
+from crossarc.inference.arithmetic.wide import ZERO
 from crossarc.inference.projective.numbers import Number, marginal, plus, times
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,
@@ -32,7 +32,7 @@ from crossarc.inference.projective.sibling_wide_inside import (
 )
 from crossarc.inference.projective.sibling_wide_weights import best_parts, wide_parts
 from crossarc.inference.projective.weights import assemble
-from crossarc.inference.spanning.wanted import TOTAL
+from crossarc.inference.runtime.quantities import LOG_PARTITION
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["sum_wide"]
@@ -146,7 +146,7 @@ def _read_parts(
     nodes: int,
     single: bool,
     total: Number,
-    wanted: int,
+    quantity: int,
     parts: Floats,
 ) -> None:
     one = (1.0, 0)
@@ -159,7 +159,7 @@ def _read_parts(
                 product = (0.0, ZERO)
                 if m != h and possible and scores[h * nodes + m] > -np.inf:
                     product = get_number(w, v, part_place(h, s, m))
-                parts[row + m] = marginal(product, one, total, wanted)
+                parts[row + m] = marginal(product, one, total, quantity)
 
 
 @subkernel()
@@ -169,7 +169,7 @@ def _solve(
     scores: Floats,
     nodes: int,
     single: bool,
-    wanted: int,
+    quantity: int,
     arcs: Floats,
     parts: Floats,
 ) -> Number:
@@ -186,18 +186,18 @@ def _solve(
         for j in range(i + 1, nodes):
             fill_wide_cell(x, e, w, v, nodes, i, j, i == 0 and single)
     total = get_number(x, e, RIGHT * square + nodes - 1)
-    if wanted == TOTAL or total[0] == 0.0:
+    if quantity == LOG_PARTITION or total[0] == 0.0:
         return total
     one = (1.0, 0)
     set_number(o, f, RIGHT * square + nodes - 1, one)
     for i in range(nodes):
         for j in range(nodes - 1, i, -1):
             to_right, to_left = _give_cell(x, e, o, f, w, v, nodes, i, j, i == 0 and single)
-            arcs[i * nodes + j] = marginal(to_right, one, total, wanted)
+            arcs[i * nodes + j] = marginal(to_right, one, total, quantity)
             if i > 0:
-                arcs[j * nodes + i] = marginal(to_left, one, total, wanted)
+                arcs[j * nodes + i] = marginal(to_left, one, total, quantity)
     if parts.shape[0] > 0:
-        _read_parts(w, v, scores, nodes, single, total, wanted, parts)
+        _read_parts(w, v, scores, nodes, single, total, quantity, parts)
     return total
 
 
@@ -221,14 +221,14 @@ def _solve(
 )
 def sum_wide(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     rows: Floats,
     starts: Ints,
     order: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     out: Floats,
     out_parts: Floats,
     totals: Floats,
@@ -244,9 +244,9 @@ def sum_wide(
             totals[:, s] = np.nan
             continue
         w, v = np.empty(parts_of(nodes)), np.empty(parts_of(nodes), np.int64)
-        wide_parts(w, v, own, factor, nodes, masses[whole], single, potentials)
+        wide_parts(w, v, own, factor, nodes, label_sums[whole], single, potentials)
         parts = out_parts[starts[s] :] if out_parts.shape[0] > 0 else out_parts
-        total = _solve(w, v, own, nodes, single, wanted, out[whole], parts)
+        total = _solve(w, v, own, nodes, single, quantity, out[whole], parts)
         totals[0, s], totals[1, s] = -np.inf, 0.0
         if total[0] > 0.0:
             totals[0, s], totals[1, s] = assemble(potentials, nodes, 0.0, total[0], total[1])

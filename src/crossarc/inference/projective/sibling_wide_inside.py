@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import ZERO
+from crossarc.inference.arithmetic.wide import ZERO
 from crossarc.inference.projective.numbers import Number, plus, times
 from crossarc.inference.projective.sibling_charts import (
     BESIDE,

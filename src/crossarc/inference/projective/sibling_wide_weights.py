@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import LARGEST_SCORE, ZERO, exp_parts_wide, normalised
+from crossarc.inference.arithmetic.wide import LARGEST_SCORE, ZERO, exp_parts_wide, normalised
 from crossarc.inference.projective.sibling_charts import part_place, part_range, row_place
 from crossarc.inference.projective.weights import difference
 from crossarc.kernels import subkernel
@@ -17,14 +17,14 @@ Ints = NDArray[np.int64]
 
 
 @subkernel(inline=True)
-def _raise(arcs: Floats, parts: Floats, tops: Floats) -> bool:
-    """tops = max(tops, arcs + parts); returns whether the scores can be summed over."""
+def _raise(arcs: Floats, parts: Floats, column_max: Floats) -> bool:
+    """column_max = max(column_max, arcs + parts); returns whether the scores can be summed over."""
     fit = True
     for m in range(arcs.shape[0]):
         usable = arcs[m] > -np.inf
         value = arcs[m] + parts[m] if usable else -np.inf
         fit &= (abs(arcs[m]) + abs(parts[m]) <= LARGEST_SCORE) | (not usable)
-        tops[m] = value if value > tops[m] else tops[m]
+        column_max[m] = value if value > column_max[m] else column_max[m]
     return fit
 
 
@@ -64,7 +64,7 @@ def wide_parts(
     scores: Floats,
     rows: Floats,
     nodes: int,
-    masses: Floats,
+    label_sums: Floats,
     single: bool,
     potentials: Floats,
 ) -> None:
@@ -84,6 +84,6 @@ def wide_parts(
                     x, tail = difference(arc, -rows[row + m])
                     x, more = difference(x, potentials[m])
                     mantissa, exponent = exp_parts_wide(x, tail + more)
-                    if masses.shape[0] > 0:
-                        mantissa *= masses[h * nodes + m]
+                    if label_sums.shape[0] > 0:
+                        mantissa *= label_sums[h * nodes + m]
                     w[at], v[at] = normalised(mantissa, exponent)

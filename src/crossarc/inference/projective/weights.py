@@ -12,21 +12,23 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.entries import entry, put
-from crossarc.inference.exponentials import exact_difference, exponential
-from crossarc.inference.extended import LARGEST_SCORE, times_ln2
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.exact import two_difference
+from crossarc.inference.arithmetic.lanes import (
     LANES,
     Eight,
     Lanes,
-    choose,
-    larger,
-    load_entries,
-    repeat,
-    smaller,
-    store_entries,
+    exponential,
+    load_scalar,
+    load_vector,
+    maximum,
+    minimum,
+    select,
+    splat,
+    store_scalar,
+    store_vector,
     transpose,
 )
+from crossarc.inference.arithmetic.wide import LARGEST_SCORE, times_ln2
 from crossarc.inference.projective.panels import arc_place, width_of
 from crossarc.kernels import subkernel
 
@@ -90,16 +92,16 @@ def root_shift(scores: Floats, nodes: int, single: bool, potentials: Floats) -> 
 @subkernel(inline=True)
 def _weigh(score: Lanes, potential: Lanes, shift: float, seen: Seen) -> tuple[Lanes, Seen]:
     """exp(score - potential - shift), 0 for a forbidden arc; and what was seen so far."""
-    nothing, zero = repeat(-np.inf), repeat(0.0)
+    nothing, zero = splat(-np.inf), splat(0.0)
     # What comes of -inf is not used.
-    x, tail = exact_difference(score, potential)
-    x, more = exact_difference(x, repeat(shift))
-    weight = exponential(_EIGHT, x, tail + more)
-    weight = choose(nothing, score, weight, zero)
+    x, tail = two_difference(score, potential)
+    x, more = two_difference(x, splat(shift))
+    weight = exponential(x, x, tail + more)
+    weight = select(nothing, score, weight, zero)
     least, most, count = seen
-    least = smaller(choose(nothing, score, x, zero), least)
-    most = larger(choose(nothing, score, x, zero), most)
-    return weight, (least, most, count + choose(nothing, score, repeat(1.0), zero))
+    least = minimum(select(nothing, score, x, zero), least)
+    most = maximum(select(nothing, score, x, zero), most)
+    return weight, (least, most, count + select(nothing, score, splat(1.0), zero))
 
 
 @subkernel()
@@ -108,22 +110,22 @@ def _copy_heads(scores: Floats, nodes: int, low: int, rows: Floats, width: int) 
     for r in range(LANES):
         h = low + r
         for m in range(nodes if h < nodes else 0):
-            put(rows, r * width + m, entry(scores, h * nodes + m))
+            store_scalar(rows, r * width + m, load_scalar(scores, h * nodes + m))
         for m in range(nodes if h < nodes else 0, width):
-            put(rows, r * width + m, -np.inf)
+            store_scalar(rows, r * width + m, -np.inf)
 
 
 @subkernel(inline=True)
 def _eight_rows(rows: Floats, width: int, m: int) -> Eight:
     return (
-        load_entries(rows, m),
-        load_entries(rows, m + width),
-        load_entries(rows, m + 2 * width),
-        load_entries(rows, m + 3 * width),
-        load_entries(rows, m + 4 * width),
-        load_entries(rows, m + 5 * width),
-        load_entries(rows, m + 6 * width),
-        load_entries(rows, m + 7 * width),
+        load_vector(rows, m),
+        load_vector(rows, m + width),
+        load_vector(rows, m + 2 * width),
+        load_vector(rows, m + 3 * width),
+        load_vector(rows, m + 4 * width),
+        load_vector(rows, m + 5 * width),
+        load_vector(rows, m + 6 * width),
+        load_vector(rows, m + 7 * width),
     )
 
 
@@ -142,26 +144,29 @@ def _weigh_heads(
     for r in range(min(LANES, nodes - low)):
         own = shift if low + r == 0 else 0.0
         for first in range(low, nodes, LANES):
-            scores, tops = load_entries(rows, r * width + first), load_entries(potentials, first)
+            scores, column_max = (
+                load_vector(rows, r * width + first),
+                load_vector(potentials, first),
+            )
             if first == low:
-                scores = choose(repeat(float(r)), load_entries(_NUMBERS, 0), scores, _nothing())
-            weight, seen = _weigh(scores, tops, own, seen)
-            store_entries(space, arc_place(width, low + r, first), weight)
+                scores = select(splat(float(r)), load_vector(_NUMBERS, 0), scores, _nothing())
+            weight, seen = _weigh(scores, column_max, own, seen)
+            store_vector(space, arc_place(width, low + r, first), weight)
     for first in range(0, low + 1, LANES):
         eight = transpose(_eight_rows(rows, width, first))
         for x in range(LANES):
             m = first + x
             scores = eight[x]
             if first == low:
-                scores = choose(repeat(float(x)), load_entries(_NUMBERS, 0), scores, _nothing())
-            weight, seen = _weigh(scores, repeat(entry(potentials, m)), 0.0, seen)
-            store_entries(space, arc_place(width, m, low) + LANES, weight)
+                scores = select(splat(float(x)), load_vector(_NUMBERS, 0), scores, _nothing())
+            weight, seen = _weigh(scores, splat(load_scalar(potentials, m)), 0.0, seen)
+            store_vector(space, arc_place(width, m, low) + LANES, weight)
     return seen
 
 
 @subkernel(inline=True)
 def _nothing() -> Lanes:
-    return repeat(-np.inf)
+    return splat(-np.inf)
 
 
 @subkernel()
@@ -169,7 +174,7 @@ def fill_weights(
     space: Floats,
     scores: Floats,
     nodes: int,
-    masses: Floats,
+    label_sums: Floats,
     potentials: Floats,
     shift: float,
     rows: Floats,
@@ -181,20 +186,20 @@ def fill_weights(
         rows: to work in, eight times the width of a chart.
     """
     width = width_of(nodes)
-    seen = repeat(0.0), repeat(0.0), repeat(0.0)
+    seen = splat(0.0), splat(0.0), splat(0.0)
     for low in range(0, nodes, LANES):
         _copy_heads(scores, nodes, low, rows, width)
         seen = _weigh_heads(space, nodes, width, low, rows, potentials, shift, seen)
-    if masses.shape[0] > 0:
+    if label_sums.shape[0] > 0:
         for m in range(1, nodes):
             for h in range(nodes):
                 if h != m:
                     place = arc_place(width, min(h, m), max(h, m)) + (LANES if m < h else 0)
-                    space[place] *= masses[h * nodes + m]
+                    space[place] *= label_sums[h * nodes + m]
     least, most, count = seen
-    store_entries(rows, 0, least)
-    store_entries(rows, LANES, most)
-    store_entries(rows, 2 * LANES, count)
+    store_vector(rows, 0, least)
+    store_vector(rows, LANES, most)
+    store_vector(rows, 2 * LANES, count)
     fits, allowed = True, 0.0
     for lane in range(LANES):
         fits &= rows[lane] > LOWEST_WEIGHT and rows[LANES + lane] < HIGHEST_WEIGHT

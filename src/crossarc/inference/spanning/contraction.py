@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.inference.arithmetic.exact import SAFE_SUM
 from crossarc.kernels import subkernel
 
 __all__ = [
@@ -17,8 +18,6 @@ __all__ = [
     "OVERFLOW",
     "PAIRS",
     "PARENT",
-    "SAFE_SUM",
-    "SHRINK",
     "SIBLING",
     "SINGLE",
     "STATE",
@@ -45,8 +44,6 @@ VALUE, OTHERS = 0, 1  # in `real`: row_v(HEAD), and the values of the other node
 NEW, OPEN, DONE = 0, 1, 2
 MULTI, SINGLE, PAIRS = 0, 1, 2  # PAIRS: a single root, by pairs from the start
 INFEASIBLE, OVERFLOW = -1, -2
-SAFE_SUM = 1e290  # adding less than this to a float64 does not overflow
-SHRINK = 2.0**-128
 
 
 @subkernel()

@@ -1,4 +1,4 @@
-"""Spanning trees drawn without replacement, word by word (`crossarc.inference.distinct`).
+"""Spanning trees drawn without replacement, word by word (`crossarc.inference.arithmetic.gumbel`).
 
 A tree is the sequence of the heads of words 1, 2, ... n, then of their labels. Given the heads of
 the words before j, the head of j is h with probability proportional to w[h, j] E[h, j], where
@@ -17,8 +17,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.distinct import Found, draw_distinct, perturb
-from crossarc.inference.extended import ZERO, log_of, normalised, plus, power_of_two
+from crossarc.inference.arithmetic.gumbel import Found, draw_distinct, perturb
+from crossarc.inference.arithmetic.wide import ZERO, log_of, normalised, plus, power_of_two
 from crossarc.inference.spanning.wide_steps import (
     VANISHED,
     column_tops,
@@ -42,11 +42,13 @@ _READ_SHORT = types.Array(types.int32, 1, "C", readonly=True)
 
 
 @kernel(types.void(_READ2, _READ2, types.boolean, _F2, types.int64[:, ::1]))
-def _weights(scores: Floats, masses: Floats, single: bool, weights: Floats, powers: Ints) -> None:
+def _weights(
+    scores: Floats, label_sums: Floats, single: bool, weights: Floats, powers: Ints
+) -> None:
     n = scores.shape[0] - 1
-    tops = np.empty(n + 1)
-    column_tops(scores, n, single, tops)
-    wide_weights(scores, masses, n, single, tops, weights, powers)
+    column_max = np.empty(n + 1)
+    column_tops(scores, n, single, column_max)
+    wide_weights(scores, label_sums, n, single, column_max, weights, powers)
 
 
 @subkernel()
@@ -191,7 +193,7 @@ def _descend(
 
 def heads_distinct(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     labelled: Floats | None,
     single: bool,
     chance: np.random.Generator,
@@ -202,7 +204,7 @@ def heads_distinct(
     """
     n = scores.shape[0] - 1
     weights, powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
-    _weights(scores, masses, single, weights, powers)
+    _weights(scores, label_sums, single, weights, powers)
     label_scores = np.empty((0, 0, 0)) if labelled is None else labelled
     steps = n if labelled is None else 2 * n
     most = n * (n + 1 + label_scores.shape[2])

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.distribution import TreeDistribution, certified
-from crossarc.inference.packing import spread_labels
+from crossarc.inference.runtime.packing import spread_labels
+from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.inference.spanning.sums import sum_over_trees
-from crossarc.inference.spanning.wanted import LOG_MARGINALS, MARGINALS, TOTAL
 from crossarc.once import once
 from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
@@ -55,10 +55,10 @@ class SpanningTrees(TreeDistribution):
     def _is_single(self) -> bool:
         return self.root == "single"
 
-    def _sum(self, wanted: int) -> Floats:
-        """What is wanted of the batch; the sums come with it."""
+    def _sum(self, quantity: int) -> Floats:
+        """What is quantity of the batch; the sums come with it."""
         batch = self._batch
-        sums, out = sum_over_trees(batch, self._is_single, wanted, self._threads)
+        sums, out = sum_over_trees(batch, self._is_single, quantity, self._threads)
         if self._sums is None:
             self._sums = self._fitting(sums)
         out.flags.writeable = False
@@ -78,7 +78,7 @@ class SpanningTrees(TreeDistribution):
     @property
     def _totals(self) -> Floats:
         if self._sums is None:
-            self._sum(TOTAL)
+            self._sum(LOG_PARTITION)
         assert self._sums is not None
         return self._sums
 
@@ -93,7 +93,7 @@ class SpanningTrees(TreeDistribution):
             return arcs
         out = np.empty(batch.labelled[index].shape)
         spread_labels(
-            batch.labelled[index], batch.square(index), batch.mass(index), arcs, logs, out
+            batch.labelled[index], batch.square(index), batch.label_sum(index), arcs, logs, out
         )
         out.flags.writeable = False
         return out
@@ -103,21 +103,24 @@ class SpanningTrees(TreeDistribution):
 
         batch = self._batch
         arcs, along, out = batch.square(index), direction, np.empty(direction.shape[:2])
-        masses = batch.mass(index) if batch.labelled else np.empty((0, 0))
+        label_sums = batch.label_sum(index) if batch.labelled else np.empty((0, 0))
         if batch.labelled:
             along = np.empty(out.shape)
-            fold_labels(batch.labelled[index], arcs, masses, direction, along)
-        arc_slopes(arcs, masses, self._is_single, along, out)
+            fold_labels(batch.labelled[index], arcs, label_sums, direction, along)
+        arc_slopes(arcs, label_sums, self._is_single, along, out)
         if not batch.labelled:
             return out
         spread = np.empty(direction.shape)
         marginals = self._marginals(index, False)
-        unfold_labels(batch.labelled[index], arcs, masses, marginals, out, along, direction, spread)
+        unfold_labels(
+            batch.labelled[index], arcs, label_sums, marginals, out, along, direction, spread
+        )
         return spread
 
     @once
     def _best_trees(self) -> tuple[Ints, list[float]]:
-        from crossarc.inference.spanning.argmax import best_heads_batch, score_trees
+        from crossarc.inference.runtime.scoring import score_trees
+        from crossarc.inference.spanning.argmax import best_heads_batch
 
         batch = self._batch
         heads = np.empty(int(batch.sizes.sum()), np.int64)
@@ -141,14 +144,15 @@ class SpanningTrees(TreeDistribution):
         return self._finished(index, own, self._batch.scores(index))
 
     def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
-        from crossarc.inference.spanning.argmax import best_heads, best_labels
+        from crossarc.inference.runtime.scoring import best_labels
+        from crossarc.inference.spanning.argmax import best_heads
 
         arcs = best_labels(scores)[0] if scores.ndim == 3 else scores
         return self._finished(index, best_heads(arcs, self._is_single), scores)
 
     def _finished(self, index: int, heads: Ints, scores: Floats) -> Tree | None:
         """The tree with the labels that are best under `scores`, and its model score."""
-        from crossarc.inference.spanning.argmax import best_labels, tree_score
+        from crossarc.inference.runtime.scoring import best_labels, tree_score
 
         if heads[0] < 0:
             return None
@@ -182,7 +186,7 @@ class SpanningTrees(TreeDistribution):
         return sampler.draw(k) if replace else sampler.draw_distinct(k)
 
     def _max_marginals(self, index: int) -> Floats | None:
-        from crossarc.inference.spanning.contraction import SAFE_SUM, SHRINK
+        from crossarc.inference.arithmetic.exact import SAFE_SUM, SHRINK
         from crossarc.inference.spanning.max_marginals import detours
 
         best = self._best(index)
@@ -250,6 +254,6 @@ class SpanningTrees(TreeDistribution):
         return weights, powers, lifts, lift_powers
 
     def _summed_arcs(self, index: int) -> tuple[Floats, Floats]:
-        """Scores of arcs and the masses of their labels, empty without, as kernels take them."""
+        """Scores of arcs and the label_sums of their labels, empty without, as kernels take them."""
         batch = self._batch
-        return batch.square(index), batch.mass(index) if batch.labelled else np.empty((0, 0))
+        return batch.square(index), batch.label_sum(index) if batch.labelled else np.empty((0, 0))

@@ -36,7 +36,7 @@ eliminated; of j nodes that are left each is as likely as any other to be the ne
 chance of 1 / j. Hence an arc is made anew H_n times at most in the mean over orders, whatever the
 scores, and a tree takes O(n^2 log n) at most, with a constant far below 1.
 
-*Accuracy.* All numbers are wide (`crossarc.inference.extended`): chances are right to a few
+*Accuracy.* All numbers are wide (`crossarc.inference.arithmetic.wide`): chances are right to a few
 rounding units at any scale of the scores, and are compared with multiples of 2^-53.
 """
 
@@ -46,8 +46,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.chance import State, below, uniform
-from crossarc.inference.extended import narrowed, normalised, power_of_two
+from crossarc.inference.arithmetic.rng import State, below, uniform
+from crossarc.inference.arithmetic.wide import narrowed, normalised, power_of_two
 from crossarc.inference.spanning.wide_steps import column_tops, eliminate_wide, wide_weights
 from crossarc.kernels import kernel, subkernel
 
@@ -165,21 +165,21 @@ def _insert(
 
 @kernel(types.void(_READ2, _READ2, types.boolean, types.uint64[::1], types.int64[:, ::1]))
 def draw_by_insertion(
-    scores: Floats, masses: Floats, single: bool, state: State, out: Ints
+    scores: Floats, label_sums: Floats, single: bool, state: State, out: Ints
 ) -> None:
     """Independent trees of one sentence that has trees: heads, a row of `out` each.
 
     Args:
-        masses: as in `infer_group`, empty without labels.
+        label_sums: as in `infer_group`, empty without labels.
         state: of the stream of chance; moved on.
     """
     n = scores.shape[0] - 1
     order = _shuffled(n)
-    scores, masses = _permuted(scores, order), _permuted(masses, order)
-    tops = np.empty(n + 1)
-    column_tops(scores, n, single, tops)
+    scores, label_sums = _permuted(scores, order), _permuted(label_sums, order)
+    column_max = np.empty(n + 1)
+    column_tops(scores, n, single, column_max)
     weights, weight_powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
-    wide_weights(scores, masses, n, single, tops, weights, weight_powers)
+    wide_weights(scores, label_sums, n, single, column_max, weights, weight_powers)
     block, powers = weights.copy(), weight_powers.copy()
     shares, share_powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
     pivots, pivot_powers = np.empty(n), np.empty(n, np.int64)

@@ -37,8 +37,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.spanning.argmax import best_heads, best_labels, tree_score
-from crossarc.inference.spanning.contraction import SAFE_SUM, SHRINK
+from crossarc.inference.arithmetic.exact import SAFE_SUM, SHRINK
+from crossarc.inference.runtime.scoring import best_labels, tree_score
+from crossarc.inference.spanning.argmax import best_heads
 from crossarc.inference.spanning.second_best import REQUIRED, second_best
 
 __all__ = ["kbest", "within"]

@@ -8,8 +8,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.chance import State, below, uniform
-from crossarc.inference.spanning.results import difference
+from crossarc.inference.arithmetic.exact import two_sum
+from crossarc.inference.arithmetic.rng import State, below, uniform
 from crossarc.kernels import kernel
 
 __all__ = ["draw_labels", "score_rows"]
@@ -50,6 +50,6 @@ def score_rows(scores: Floats, heads: Ints, labels: Ints, out: Floats) -> None:
         total, lost = 0.0, 0.0
         for word in range(heads.shape[1]):
             x = scores[heads[row, word], word + 1, labels[row, word]]
-            total, error = difference(total, -x)
+            total, error = two_sum(total, x)
             lost += error
         out[row] = total + lost

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import normalised, plus
+from crossarc.inference.arithmetic.wide import normalised, plus
 from crossarc.inference.spanning.wide import walk_wide
 from crossarc.inference.spanning.wide_steps import column_tops, wide_weights
 from crossarc.kernels import subkernel
@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 @subkernel()
 def wide_lifts(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     single: bool,
     weights: Floats,
     weight_powers: Ints,
@@ -39,9 +39,9 @@ def wide_lifts(
     Tables are (n, n + 1): row m is word m + 1, column h is word h + 1, and the last is the root.
     """
     n = scores.shape[0] - 1
-    tops = np.empty(n + 1)
-    column_tops(scores, n, single, tops)
-    wide_weights(scores, masses, n, single, tops, weights, weight_powers)
+    column_max = np.empty(n + 1)
+    column_tops(scores, n, single, column_max)
+    wide_weights(scores, label_sums, n, single, column_max, weights, weight_powers)
     reach, reach_powers = np.empty((n, n)), np.empty((n, n), np.int64)
     pivots, pivot_powers = np.empty(n), np.empty(n, np.int64)
     if not walk_wide(weights, weight_powers, n, reach, reach_powers, pivots, pivot_powers):

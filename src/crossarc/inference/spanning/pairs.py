@@ -24,7 +24,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import ZERO, narrowed, normalised, power_of_two
+from crossarc.inference.arithmetic.wide import ZERO, narrowed, normalised, power_of_two
 from crossarc.inference.spanning.lifts import wide_lifts
 from crossarc.kernels import kernel, subkernel
 
@@ -43,7 +43,7 @@ _UNIT, _FEW = 2.0**-53, 16
 @kernel(types.void(_READ2, _READ2, types.boolean, _F2, _I2, _F2, _I2))
 def lift_tables(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     single: bool,
     weights: Floats,
     weight_powers: Ints,
@@ -51,7 +51,7 @@ def lift_tables(
     lift_powers: Ints,
 ) -> None:
     """`wide_lifts` of a sentence that has trees."""
-    wide_lifts(scores, masses, single, weights, weight_powers, lifts, lift_powers)
+    wide_lifts(scores, label_sums, single, weights, weight_powers, lifts, lift_powers)
 
 
 @subkernel()

@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.chance import State
+from crossarc.inference.arithmetic.rng import State
 from crossarc.trees import Tree
 
 __all__ = ["Sampler"]
@@ -30,7 +30,7 @@ class Sampler:
 
     Args:
         scores: of arcs, those of labelled arcs being of their best label; forbidden ones -inf.
-        masses: as `Batch.mass`, empty without labels.
+        label_sums: as `Batch.mass`, empty without labels.
         labelled: scores of labels, or None.
         single: whether the root has one modifier.
         source: of chance.
@@ -39,12 +39,12 @@ class Sampler:
     def __init__(
         self,
         scores: Floats,
-        masses: Floats,
+        label_sums: Floats,
         labelled: Floats | None,
         single: bool,
         source: np.random.SeedSequence,
     ) -> None:
-        self._arcs = scores, masses, single
+        self._arcs = scores, label_sums, single
         self._labelled = labelled
         draws, self._gumbels = source.spawn(2)
         self._state: State = draws.generate_state(1, np.uint64).astype(np.uint64)
@@ -109,9 +109,9 @@ class Sampler:
     def _word_by_word(self) -> Iterator[Ints]:
         from crossarc.inference.spanning.distinct import heads_distinct
 
-        scores, masses, single = self._arcs
+        scores, label_sums, single = self._arcs
         chance = np.random.Generator(np.random.PCG64(self._gumbels))
-        found = heads_distinct(scores, masses, self._labelled, single, chance)
+        found = heads_distinct(scores, label_sums, self._labelled, single, chance)
         return (row.astype(np.int64) for row in found)
 
     def _trees(self, heads: Ints, labels: Ints) -> list[Tree]:

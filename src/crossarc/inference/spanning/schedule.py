@@ -1,6 +1,6 @@
 """The order of work of the matrix-tree algorithm, shared by its two arithmetics.
 
-E[h, m], the probability that the walk from h reaches the root before m, is wanted for all pairs.
+E[h, m], the probability that the walk from h reaches the root before m, is quantity for all pairs.
 Half of the nodes are eliminated, the problem is solved for the half that is kept, and E is
 substituted back for the eliminated nodes; then once more with the halves exchanged. That needs no
 subtraction, where the usual reverse pass computes one minus a probability. About 1.28 n^3

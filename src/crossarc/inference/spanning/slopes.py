@@ -28,19 +28,19 @@ _READ3 = types.Array(types.float64, 3, "C", readonly=True)
 
 @kernel(types.void(_READ2, _READ2, types.boolean, _READ2, _F2))
 def arc_slopes(
-    scores: Floats, masses: Floats, single: bool, direction: Floats, out: Floats
+    scores: Floats, label_sums: Floats, single: bool, direction: Floats, out: Floats
 ) -> None:
     """Fill `out`; there is a tree, and the scores are small enough to be summed over.
 
     Args:
-        masses: of labelled arcs, the weight of all labels over that of the best; else empty.
+        label_sums: of labelled arcs, the weight of all labels over that of the best; else empty.
         direction: of the logarithms of the arcs' weights.
     """
     n = scores.shape[0] - 1
-    tops = np.empty(n + 1)
-    column_tops(scores, n, single, tops)
+    column_max = np.empty(n + 1)
+    column_tops(scores, n, single, column_max)
     weights, powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
-    wide_weights(scores, masses, n, single, tops, weights, powers)
+    wide_weights(scores, label_sums, n, single, column_max, weights, powers)
     slopes = np.empty((n, n + 1))
     for m in range(n):
         for h in range(n + 1):
@@ -56,7 +56,7 @@ def arc_slopes(
 
 @kernel(types.void(_READ3, _READ2, _READ2, _READ3, _F2))
 def fold_labels(
-    scores: Floats, tops: Floats, masses: Floats, direction: Floats, out: Floats
+    scores: Floats, column_max: Floats, label_sums: Floats, direction: Floats, out: Floats
 ) -> None:
     """The slope of the logarithm of each arc's weight: the mean of its labels' directions."""
     width, labels = scores.shape[0], scores.shape[2]
@@ -65,15 +65,15 @@ def fold_labels(
             out[h, m] = 0.0
             for k in range(labels):
                 if scores[h, m, k] > -np.inf:
-                    share = math.exp(scores[h, m, k] - tops[h, m]) / masses[h, m]
+                    share = math.exp(scores[h, m, k] - column_max[h, m]) / label_sums[h, m]
                     out[h, m] += share * direction[h, m, k]
 
 
 @kernel(types.void(_READ3, _READ2, _READ2, _READ3, _READ2, _READ2, _READ3, _F3))
 def unfold_labels(
     scores: Floats,
-    tops: Floats,
-    masses: Floats,
+    column_max: Floats,
+    label_sums: Floats,
     marginals: Floats,
     slopes: Floats,
     folded: Floats,
@@ -87,6 +87,6 @@ def unfold_labels(
             for k in range(labels):
                 out[h, m, k] = 0.0
                 if scores[h, m, k] > -np.inf:
-                    share = math.exp(scores[h, m, k] - tops[h, m]) / masses[h, m]
+                    share = math.exp(scores[h, m, k] - column_max[h, m]) / label_sums[h, m]
                     change = direction[h, m, k] - folded[h, m]
                     out[h, m, k] = share * slopes[h, m] + marginals[h, m, k] * change

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.batch import Batch
-from crossarc.inference.spanning.grouping import in_groups
-from crossarc.inference.spanning.wanted import TOTAL
-from crossarc.inference.turns import in_turns
-from crossarc.inference.workspace import keep_space, kept_space
+from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.runtime.groups import in_groups
+from crossarc.inference.runtime.quantities import LOG_PARTITION
+from crossarc.inference.runtime.work_queue import in_turns
+from crossarc.inference.runtime.workspace import keep_space, kept_space
 from crossarc.parallel import over_ranges
 
 __all__ = ["sum_over_trees"]
@@ -21,27 +21,27 @@ Ints = NDArray[np.int64]
 
 
 def sum_over_trees(
-    batch: Batch, single: bool, wanted: int, threads: int | None
+    batch: Batch, single: bool, quantity: int, threads: int | None
 ) -> tuple[Floats, Floats]:
-    """log Z as a sum of two floats, (2, sentences), and what is wanted, flat as the scores are.
+    """log Z as a sum of two floats, (2, sentences), and what is quantity, flat as the scores are.
 
     log Z is NaN where scores are too large. Each kernel is loaded when it is first needed.
     """
     totals = np.empty((2, len(batch)))
-    out = np.empty(0 if wanted == TOTAL else batch.arcs.shape[0])
+    out = np.empty(0 if quantity == LOG_PARTITION else batch.arcs.shape[0])
     done = np.zeros(len(batch), np.bool_)
 
     def run(kernel: Any, order: Ints, starts: Ints) -> None:
         def work(progress: Ints) -> None:
             needed = kernel(
                 batch.arcs,
-                batch.masses,
+                batch.label_sums,
                 batch.sizes,
                 batch.offsets,
                 order,
                 starts,
                 single,
-                wanted,
+                quantity,
                 out,
                 totals,
                 done,
@@ -62,14 +62,14 @@ def sum_over_trees(
 
         run(infer_alone, alone, np.arange(len(alone) + 1))
     if not done.all():
-        _in_wide_numbers(batch, single, wanted, threads, np.flatnonzero(~done), out, totals)
+        _in_wide_numbers(batch, single, quantity, threads, np.flatnonzero(~done), out, totals)
     return totals, out
 
 
 def _in_wide_numbers(
     batch: Batch,
     single: bool,
-    wanted: int,
+    quantity: int,
     threads: int | None,
     members: Ints,
     out: Floats,
@@ -80,12 +80,12 @@ def _in_wide_numbers(
     def work(begin: int, end: int) -> None:
         infer_wide(
             batch.arcs,
-            batch.masses,
+            batch.label_sums,
             batch.sizes,
             batch.offsets,
             members,
             single,
-            wanted,
+            quantity,
             out,
             totals,
             begin,

@@ -12,9 +12,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import ZERO, normalised, power_of_two, times_ln2
+from crossarc.inference.arithmetic.wide import ZERO, normalised, power_of_two, times_ln2
+from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
 from crossarc.inference.spanning.schedule import BACK, BASE, schedule
-from crossarc.inference.spanning.wanted import MARGINALS, TOTAL
 from crossarc.inference.spanning.wide_slopes import (
     Slopes,
     copy_slope,
@@ -54,7 +54,7 @@ def walk_wide(
     """Fill E and the pivots by `schedule`; False when there is no tree.
 
     Args:
-        slopes, reach_slopes: of the weights and of E, where they are wanted.
+        slopes, reach_slopes: of the weights and of E, where they are quantity.
     """
     # A block of r nodes has r rows of r + 1 entries, the root's last.
     room = 2 * n * n + 8 * n + 80
@@ -141,7 +141,7 @@ def _column(
     reach_powers: Ints,
     n: int,
     m: int,
-    wanted: int,
+    quantity: int,
     out: Floats,
 ) -> None:
     """mu[h, m] = w[h, m] E[h, m] / sum over h of the same, for one m; E[0, m] = 1."""
@@ -162,8 +162,8 @@ def _column(
         row = 0 if h == n else h + 1
         exponent = exponents[h] - highest
         if terms[h] == 0.0 or exponent < VANISHED:
-            out[row, m + 1] = 0.0 if wanted == MARGINALS else -np.inf
-        elif wanted == MARGINALS:
+            out[row, m + 1] = 0.0 if quantity == MARGINALS else -np.inf
+        elif quantity == MARGINALS:
             # In two steps, so that a subnormal result is rounded once, at the end.
             half = max(exponent // 2, -_BIAS)
             scaled = terms[h] / total * power_of_two(half)
@@ -176,20 +176,20 @@ def _column(
 @subkernel()
 def solve_wide(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     n: int,
     single: bool,
-    tops: Floats,
-    wanted: int,
+    column_max: Floats,
+    quantity: int,
     out: Floats,
 ) -> tuple[float, int]:
-    """Z relative to the columns' tops, as mantissa (0: no tree) and exponent; fills `out`.
+    """Z relative to the columns' column_max, as mantissa (0: no tree) and exponent; fills `out`.
 
     Args:
-        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
+        quantity: LOG_PARTITION, MARGINALS or LOG_MARGINALS.
     """
     weights, powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
-    wide_weights(scores, masses, n, single, tops, weights, powers)
+    wide_weights(scores, label_sums, n, single, column_max, weights, powers)
     reach, reach_powers = np.empty((n, n)), np.empty((n, n), np.int64)
     pivots, pivot_powers = np.empty(n), np.empty(n, np.int64)
     if not walk_wide(weights, powers, n, reach, reach_powers, pivots, pivot_powers):
@@ -201,7 +201,7 @@ def solve_wide(
         exponent -= ROOT_SCALE
     if mantissa == 0.0 or exponent < VANISHED:
         return 0.0, 0
-    if wanted != TOTAL:
+    if quantity != LOG_PARTITION:
         for m in range(n):
-            _column(weights, powers, reach, reach_powers, n, m, wanted, out)
+            _column(weights, powers, reach, reach_powers, n, m, quantity, out)
     return mantissa, exponent

@@ -6,8 +6,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.spanning.results import assemble, square_of, sum_of
-from crossarc.inference.spanning.wanted import LOG_MARGINALS
+from crossarc.inference.arithmetic.exact import compensated_sum, log_partition
+from crossarc.inference.runtime.quantities import LOG_MARGINALS
+from crossarc.inference.spanning.results import square_of
 from crossarc.inference.spanning.wide import solve_wide
 from crossarc.inference.spanning.wide_steps import column_tops
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
@@ -23,24 +24,24 @@ _INT, _BOOL = types.int64, types.boolean
 
 @subkernel()
 def _infer_one(
-    scores: Floats, masses: Floats, single: bool, wanted: int, out: Floats
+    scores: Floats, label_sums: Floats, single: bool, quantity: int, out: Floats
 ) -> tuple[float, float]:
     n = scores.shape[0] - 1
-    nothing = -np.inf if wanted == LOG_MARGINALS else 0.0
+    nothing = -np.inf if quantity == LOG_MARGINALS else 0.0
     for h in range(out.shape[0]):
         for m in range(n + 1):
             out[h, m] = nothing
-    tops = np.empty(n + 1)
-    if not column_tops(scores, n, single, tops):
+    column_max = np.empty(n + 1)
+    if not column_tops(scores, n, single, column_max):
         return np.nan, np.nan
     for m in range(1, n + 1):
-        if tops[m] == -np.inf:
+        if column_max[m] == -np.inf:
             return -np.inf, 0.0
-    mantissa, exponent = solve_wide(scores, masses, n, single, tops, wanted, out)
+    mantissa, exponent = solve_wide(scores, label_sums, n, single, column_max, quantity, out)
     if mantissa == 0.0:
         return -np.inf, 0.0
-    high, rest = sum_of(tops[1:])
-    return assemble(high, rest, 0.0, mantissa, exponent)
+    high, rest = compensated_sum(column_max[1:])
+    return log_partition(high, rest, 0.0, mantissa, exponent)
 
 
 @kernel(
@@ -50,12 +51,12 @@ def _infer_one(
 )
 def infer_wide(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     members: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     out: Floats,
     totals: Floats,
     begin: int,
@@ -70,8 +71,8 @@ def infer_wide(
         at, width = offsets[s], sizes[s] + 1
         totals[0, s], totals[1, s] = _infer_one(
             square_of(scores, at, width),
-            square_of(masses, at, width),
+            square_of(label_sums, at, width),
             single,
-            wanted,
+            quantity,
             square_of(out, at, width),
         )

@@ -1,7 +1,7 @@
 """Slopes of numbers with a wide exponent: derivatives along one direction of the scores.
 
 A slope shares its number's exponent: it is at most as many times larger as the direction is long,
-so that what rounding takes from it is small beside the number. Where no slopes are wanted there is
+so that what rounding takes from it is small beside the number. Where no slopes are quantity there is
 None in place of their array, and Numba leaves out what concerns them.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import (
+from crossarc.inference.arithmetic.wide import (
     add_product_along,
     narrowed,
     normalised,
@@ -38,7 +38,7 @@ Slopes = Floats | None
 
 @subkernel()
 def slopes_like(values: Floats, slopes: Slopes) -> Slopes:
-    """Room for the slopes of some numbers, if slopes are wanted at all."""
+    """Room for the slopes of some numbers, if slopes are quantity at all."""
     return None if slopes is None else np.empty(values.shape)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import (
+from crossarc.inference.arithmetic.wide import (
     LARGEST_SCORE,
     ZERO,
     add_product,
@@ -46,32 +46,32 @@ VANISHED = -(1 << 55)
 
 
 @subkernel()
-def column_tops(scores: Floats, n: int, single: bool, tops: Floats) -> bool:
+def column_tops(scores: Floats, n: int, single: bool, column_max: Floats) -> bool:
     """The best score into each word; the root's own scores only where they are the only ones.
 
     Returns whether all scores are small enough to be summed over.
     """
     fit = True
     for m in range(1, n + 1):
-        tops[m] = -np.inf if single else scores[0, m]
+        column_max[m] = -np.inf if single else scores[0, m]
     for h in range(1, n + 1):
         for m in range(1, n + 1):
-            tops[m] = max(tops[m], scores[h, m])
+            column_max[m] = max(column_max[m], scores[h, m])
             fit &= (abs(scores[h, m]) <= LARGEST_SCORE) | (scores[h, m] == -np.inf)
     for m in range(1, n + 1):
         fit &= (abs(scores[0, m]) <= LARGEST_SCORE) | (scores[0, m] == -np.inf)
-        if tops[m] == -np.inf:
-            tops[m] = scores[0, m]
+        if column_max[m] == -np.inf:
+            column_max[m] = scores[0, m]
     return fit
 
 
 @subkernel()
 def wide_weights(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     n: int,
     single: bool,
-    tops: Floats,
+    column_max: Floats,
     mantissas: Floats,
     exponents: Ints,
 ) -> None:
@@ -83,12 +83,12 @@ def wide_weights(
             if x == -np.inf:
                 mantissas[m, place], exponents[m, place] = 0.0, ZERO
                 continue
-            top = tops[m + 1]
+            top = column_max[m + 1]
             d = x - top
             back = d + top
             mantissa, exponent = exp_parts_wide(d, (x - back) - (top - (back - d)))
-            if masses.shape[0] > 0:
-                mantissa *= masses[h, m + 1]
+            if label_sums.shape[0] > 0:
+                mantissa *= label_sums[h, m + 1]
             if h == 0 and single:
                 exponent += ROOT_SCALE
             mantissas[m, place], exponents[m, place] = normalised(mantissa, exponent)

@@ -30,8 +30,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.chance import State, below, uniform
-from crossarc.inference.extended import ZERO, narrowed, normalised, plus
+from crossarc.inference.arithmetic.rng import State, below, uniform
+from crossarc.inference.arithmetic.wide import ZERO, narrowed, normalised, plus
 from crossarc.inference.spanning.lifts import wide_lifts
 from crossarc.inference.spanning.wide_steps import column_tops, wide_weights
 from crossarc.kernels import READ_FLOAT, kernel, subkernel
@@ -83,7 +83,7 @@ def _rooted_at(table: Floats, a: int) -> Floats:
 
 @subkernel()
 def _round_trips(
-    scores: Floats, masses: Floats, a: int, root_weights: Floats, root_powers: Ints
+    scores: Floats, label_sums: Floats, a: int, root_weights: Floats, root_powers: Ints
 ) -> tuple[float, float, int]:
     """Sum over m of d_m F_am / Z_a, and of w[0, m] F_am / Z_a, the second in wide numbers."""
     n = scores.shape[0] - 2
@@ -92,7 +92,7 @@ def _round_trips(
     weights, powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
     lifts, lift_powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
     wide_lifts(
-        _rooted_at(scores, a), _rooted_at(masses, a), False, weights, powers, lifts, lift_powers
+        _rooted_at(scores, a), _rooted_at(label_sums, a), False, weights, powers, lifts, lift_powers
     )
     steps, power = _visits(weights, powers, lifts, lift_powers, n + 1)
     roots, root_power = 0.0, ZERO
@@ -106,7 +106,7 @@ def _round_trips(
 
 
 @kernel(types.float64(_READ2, _READ2, types.boolean, types.float64[::1]))
-def expected_steps(scores: Floats, masses: Floats, single: bool, roots: Floats) -> float:
+def expected_steps(scores: Floats, label_sums: Floats, single: bool, roots: Floats) -> float:
     """Expected steps for a tree, with a single root a bound on them; infinite beyond float64.
 
     Args:
@@ -115,27 +115,27 @@ def expected_steps(scores: Floats, masses: Floats, single: bool, roots: Floats) 
     n = scores.shape[0] - 1
     weights, powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
     lifts, lift_powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
-    wide_lifts(scores, masses, single, weights, powers, lifts, lift_powers)
+    wide_lifts(scores, label_sums, single, weights, powers, lifts, lift_powers)
     if not single:
         return narrowed(*_visits(weights, powers, lifts, lift_powers, n + 1))
     for m in range(n):
         product, power = normalised(weights[m, n] * lifts[m, n], powers[m, n] + lift_powers[m, n])
         roots[m] = narrowed(product, power)
     a = 1 + int(roots.argmax())
-    steps, trips, trip_power = _round_trips(scores, masses, a, weights[:, n], powers[:, n])
+    steps, trips, trip_power = _round_trips(scores, label_sums, a, weights[:, n], powers[:, n])
     visits, visit_power = _visits(weights, powers, lifts, lift_powers, n)
     product, power = normalised(trips * visits, trip_power + visit_power)
     return steps + narrowed(product, power)
 
 
 @subkernel()
-def _running_shares(scores: Floats, masses: Floats, single: bool) -> Floats:
+def _running_shares(scores: Floats, label_sums: Floats, single: bool) -> Floats:
     """For each word, running sums of its chances to step to words 1..n and then to the root."""
     n = scores.shape[0] - 1
-    tops = np.empty(n + 1)
-    column_tops(scores, n, single, tops)
+    column_max = np.empty(n + 1)
+    column_tops(scores, n, single, column_max)
     weights, powers = np.empty((n, n + 1)), np.empty((n, n + 1), np.int64)
-    wide_weights(scores, masses, n, single, tops, weights, powers)
+    wide_weights(scores, label_sums, n, single, column_max, weights, powers)
     sums = np.zeros((n, n + 1))
     for m in range(n):
         passed = 0.0
@@ -149,17 +149,17 @@ def _running_shares(scores: Floats, masses: Floats, single: bool) -> Floats:
     types.void(_READ2, _READ2, types.boolean, READ_FLOAT, types.uint64[::1], types.int64[:, ::1])
 )
 def draw_by_walks(
-    scores: Floats, masses: Floats, single: bool, roots: Floats, state: State, out: Ints
+    scores: Floats, label_sums: Floats, single: bool, roots: Floats, state: State, out: Ints
 ) -> None:
     """Independent trees of one sentence that has trees: heads, a row of `out` each.
 
     Args:
-        masses: as in `infer_group`, empty without labels.
+        label_sums: as in `infer_group`, empty without labels.
         roots: as from `expected_steps`.
         state: of the stream of chance; moved on.
     """
     n = scores.shape[0] - 1
-    sums = _running_shares(scores, masses, single)
+    sums = _running_shares(scores, label_sums, single)
     root_sums = roots.cumsum()
     heads, reached = np.empty(n + 1, np.int64), np.empty(n + 1, np.bool_)
     for row in range(out.shape[0]):

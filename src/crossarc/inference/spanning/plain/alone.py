@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import bare
-from crossarc.inference.spanning.grouping import longest_of
+from crossarc.inference.arithmetic.lanes import data_pointer
+from crossarc.inference.runtime.groups import longest_of
+from crossarc.inference.runtime.work_queue import finish, take
 from crossarc.inference.spanning.plain.infer import SIGNATURE, infer_group
 from crossarc.inference.spanning.plain.layout import room
-from crossarc.inference.turns import finish, take
 from crossarc.kernels import kernel
 
 __all__ = ["infer_alone"]
@@ -21,13 +21,13 @@ Ints = NDArray[np.int64]
 @kernel(SIGNATURE)
 def infer_alone(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     order: Ints,
     starts: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     out: Floats,
     totals: Floats,
     done: NDArray[np.bool_],
@@ -41,12 +41,12 @@ def infer_alone(
     needed = room(longest_of(sizes, order, starts, 0, starts.shape[0] - 1), 1)
     if space.shape[0] < needed:
         space = np.empty(needed)
-    cells = bare(space)
+    cells = data_pointer(space)
     g = take(progress)
     while g < starts.shape[0] - 1:
         members = order[starts[g] : starts[g + 1]]
         infer_group(
-            cells, scores, masses, sizes, offsets, members, single, wanted, out, totals, done
+            cells, scores, label_sums, sizes, offsets, members, single, quantity, out, totals, done
         )
         finish(progress)
         g = take(progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Cells, choose, fused, load, smaller, spread, store
+from crossarc.inference.arithmetic.lanes import Cells, broadcast, fma, load, minimum, select, store
 from crossarc.inference.spanning.plain.elimination import keep_pivot, leaving, require_positive
 from crossarc.inference.spanning.plain.layout import FOUR, Layout
 from crossarc.kernels import subkernel
@@ -36,10 +36,10 @@ def _eliminate_one(
         row = block + m * _ROW
         factor = load(cells, row + k)
         store(cells, at.factors + (low + m) * at.width + low + k, factor)
-        store(cells, row + FOUR, fused(factor, root_share, load(cells, row + FOUR)))
+        store(cells, row + FOUR, fma(factor, root_share, load(cells, row + FOUR)))
         for h in range(a, b):
             share = load(cells, shares + low + h)
-            store(cells, row + h, fused(factor, share, load(cells, row + h)))
+            store(cells, row + h, fma(factor, share, load(cells, row + h)))
 
 
 @subkernel(inline=True)
@@ -54,7 +54,7 @@ def _reach_each_other(
     require_positive(cells, at, d)
     reach = at.reach + (low + i) * at.width + low
     store(cells, reach + j, root / d)
-    store(cells, reach + i, spread(cells, 0.0))
+    store(cells, reach + i, broadcast(cells, 0.0))
 
 
 @subkernel()
@@ -79,7 +79,7 @@ def solve_base(cells: Cells, at: Layout, block: int, low: int, upper: bool, sing
             total = load(cells, shares + at.width)
             for x in range(low + a, low + b):
                 reach = load(cells, at.reach + x * at.width + m)
-                total = fused(load(cells, shares + x), reach, total)
+                total = fma(load(cells, shares + x), reach, total)
             store(cells, at.reach + (low + k) * at.width + m, total)
 
 
@@ -87,16 +87,16 @@ def solve_base(cells: Cells, at: Layout, block: int, low: int, upper: bool, sing
 def last_pivot(cells: Cells, at: Layout, block: int) -> None:
     """After the lower half of block 0..3, with 0 and 1 left: eliminate 1, the root counts for 0."""
     scratch = block + FOUR * _ROW
-    zero = spread(cells, 0.0)
+    zero = broadcast(cells, 0.0)
     share = load(cells, scratch + _ROW + FOUR) / load(cells, at.pivots + 1)
     factor = load(cells, scratch + 1)
     product = factor * share
     store(cells, at.pivots, load(cells, scratch + FOUR) + product)
-    watched = smaller(load(cells, at.smallest), product)
-    watched = choose(
+    watched = minimum(load(cells, at.smallest), product)
+    watched = select(
         zero,
         factor,
-        choose(zero, share, watched, load(cells, at.smallest)),
+        select(zero, share, watched, load(cells, at.smallest)),
         load(cells, at.smallest),
     )
     store(cells, at.smallest, watched)

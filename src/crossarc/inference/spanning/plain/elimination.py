@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Cells, Lanes, choose, fused, load, spread, store
+from crossarc.inference.arithmetic.lanes import Cells, Lanes, broadcast, fma, load, select, store
 from crossarc.inference.spanning.plain.layout import FOUR, Layout
 from crossarc.inference.spanning.plain.products import Matrix, add_product
 from crossarc.kernels import subkernel
@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 @subkernel(inline=True)
 def require_positive(cells: Cells, at: Layout, d: Lanes) -> None:
     """Note the lanes in which a denominator is not above 0."""
-    zero = spread(cells, 0.0)
-    store(cells, at.status, choose(zero, d, load(cells, at.status), zero))
+    zero = broadcast(cells, 0.0)
+    store(cells, at.status, select(zero, d, load(cells, at.status), zero))
 
 
 @subkernel(inline=True)
@@ -80,19 +80,19 @@ def _pivots_of_four(
     s01, s02, s03, x0 = w01 * inverse, w02 * inverse, w03 * inverse, x0 * inverse
 
     f10, f20, f30 = load(cells, row1 + n0), load(cells, row2 + n0), load(cells, row3 + n0)
-    w12, w13 = fused(f10, s02, load(cells, row1 + n2)), fused(f10, s03, load(cells, row1 + n3))
-    x1 = fused(f10, x0, x1)
+    w12, w13 = fma(f10, s02, load(cells, row1 + n2)), fma(f10, s03, load(cells, row1 + n3))
+    x1 = fma(f10, x0, x1)
     inverse = keep_pivot(cells, at, n1, w12 + w13 + x1)
     s12, s13, x1 = w12 * inverse, w13 * inverse, x1 * inverse
 
-    f21, f31 = fused(f20, s01, load(cells, row2 + n1)), fused(f30, s01, load(cells, row3 + n1))
-    w23 = fused(f21, s13, fused(f20, s03, load(cells, row2 + n3)))
-    x2 = fused(f21, x1, fused(f20, x0, x2))
+    f21, f31 = fma(f20, s01, load(cells, row2 + n1)), fma(f30, s01, load(cells, row3 + n1))
+    w23 = fma(f21, s13, fma(f20, s03, load(cells, row2 + n3)))
+    x2 = fma(f21, x1, fma(f20, x0, x2))
     inverse = keep_pivot(cells, at, n2, w23 + x2)
     s23, x2 = w23 * inverse, x2 * inverse
 
-    f32 = fused(f31, s12, fused(f30, s02, load(cells, row3 + n2)))
-    keep_pivot(cells, at, n3, fused(f32, x2, fused(f31, x1, fused(f30, x0, x3))))
+    f32 = fma(f31, s12, fma(f30, s02, load(cells, row3 + n2)))
+    keep_pivot(cells, at, n3, fma(f32, x2, fma(f31, x1, fma(f30, x0, x3))))
     _keep_three(cells, row0, n1, s01, n2, s02, n3, s03)
     store(cells, row1 + n2, s12)
     store(cells, row1 + n3, s13)
@@ -109,7 +109,7 @@ def keep_pivot(cells: Cells, at: Layout, node: int, d: Lanes) -> Lanes:
     """Keep a pivot and its inverse, and return the latter."""
     require_positive(cells, at, d)
     store(cells, at.pivots + node, d)
-    inverse = spread(cells, 1.0) / d
+    inverse = broadcast(cells, 1.0) / d
     store(cells, at.inverses + node, inverse)
     return inverse
 
@@ -147,9 +147,9 @@ def _finish_rows(cells: Cells, at: Layout, first: int, step: int, a: int, b: int
     for place in range(b - a + 1):
         h = a + place if place < b - a else at.width
         x0 = load(cells, row0 + h) * i0
-        x1 = fused(f10, x0, load(cells, row1 + h)) * i1
-        x2 = fused(f21, x1, fused(f20, x0, load(cells, row2 + h))) * i2
-        x3 = fused(f32, x2, fused(f31, x1, fused(f30, x0, load(cells, row3 + h)))) * i3
+        x1 = fma(f10, x0, load(cells, row1 + h)) * i1
+        x2 = fma(f21, x1, fma(f20, x0, load(cells, row2 + h))) * i2
+        x3 = fma(f32, x2, fma(f31, x1, fma(f30, x0, load(cells, row3 + h)))) * i3
         store(cells, row0 + h, x0)
         store(cells, row1 + h, x1)
         store(cells, row2 + h, x2)
@@ -168,9 +168,9 @@ def _finish_columns(cells: Cells, at: Layout, first: int, step: int, a: int, b: 
     for m in range(a, b):
         row = at.factors + m * at.width
         x0 = load(cells, row + n0)
-        x1 = fused(x0, s01, load(cells, row + n1))
-        x2 = fused(x1, s12, fused(x0, s02, load(cells, row + n2)))
-        x3 = fused(x2, s23, fused(x1, s13, fused(x0, s03, load(cells, row + n3))))
+        x1 = fma(x0, s01, load(cells, row + n1))
+        x2 = fma(x1, s12, fma(x0, s02, load(cells, row + n2)))
+        x3 = fma(x2, s23, fma(x1, s13, fma(x0, s03, load(cells, row + n3))))
         store(cells, row + n1, x1)
         store(cells, row + n2, x2)
         store(cells, row + n3, x3)

@@ -6,14 +6,14 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.exponentials import exact_sum
-from crossarc.inference.lanes import Cells, choose, load, read_lane, spread, store
+from crossarc.inference.arithmetic.exact import log_partition, two_sum
+from crossarc.inference.arithmetic.lanes import Cells, broadcast, load, read_lane, select, store
+from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION
+from crossarc.inference.runtime.work_queue import PROGRESS
 from crossarc.inference.spanning.plain.exchange import scatter
 from crossarc.inference.spanning.plain.layout import Layout, lay_out
 from crossarc.inference.spanning.plain.solve import solve_plain
-from crossarc.inference.spanning.results import assemble, log_marginals, square_of
-from crossarc.inference.spanning.wanted import LOG_MARGINALS, TOTAL
-from crossarc.inference.turns import PROGRESS
+from crossarc.inference.spanning.results import log_marginals, square_of
 from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
 __all__ = ["SIGNATURE", "infer_group"]
@@ -46,33 +46,33 @@ def _total(
     at: Layout,
     lane: int,
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     single: bool,
-    wanted: int,
+    quantity: int,
     mantissa: float,
     exponent: int,
     out: Floats,
 ) -> tuple[float, float]:
-    """log Z of a lane; where logarithms are wanted, `out` becomes them."""
+    """log Z of a lane; where logarithms are quantity, `out` becomes them."""
     n = scores.shape[0] - 1
     shift = read_lane(cells, at.shift, lane)
-    if wanted == LOG_MARGINALS:
-        tops = np.empty(n + 1)
+    if quantity == LOG_MARGINALS:
+        column_max = np.empty(n + 1)
         for m in range(n):
-            tops[m + 1] = read_lane(cells, at.tops + m, lane)
-        log_marginals(scores, masses, n, single, tops, shift, out)
+            column_max[m + 1] = read_lane(cells, at.column_max + m, lane)
+        log_marginals(scores, label_sums, n, single, column_max, shift, out)
     tops_sum, rest = read_lane(cells, at.tops_sum, lane), read_lane(cells, at.tops_sum + 1, lane)
-    return assemble(tops_sum, rest, shift, mantissa, exponent)
+    return log_partition(tops_sum, rest, shift, mantissa, exponent)
 
 
 @subkernel()
 def _sum_tops(cells: Cells, at: Layout) -> None:
-    """The sum of each lane's tops and what rounding took from it."""
-    zero = spread(cells, 0.0)
+    """The sum of each lane's column_max and what rounding took from it."""
+    zero = broadcast(cells, 0.0)
     high, low = zero, zero
     for m in range(at.width):
-        top = choose(zero, load(cells, at.ghosts + m), zero, load(cells, at.tops + m))
-        high, error = exact_sum(high, top)
+        top = select(zero, load(cells, at.ghosts + m), zero, load(cells, at.column_max + m))
+        high, error = two_sum(high, top)
         low = low + error
     store(cells, at.tops_sum, high)
     store(cells, at.tops_sum + 1, low)
@@ -82,12 +82,12 @@ def _sum_tops(cells: Cells, at: Layout) -> None:
 def infer_group(
     cells: Cells,
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     members: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     out: Floats,
     totals: Floats,
     done: Bools,
@@ -98,9 +98,9 @@ def infer_group(
         cells: to work in.
         scores: (n + 1)^2 a sentence, -inf where an arc is forbidden, on the diagonal and in
             column 0.
-        masses: for labelled arcs, whose score is that of their best label: the weights of all
+        label_sums: for labelled arcs, whose score is that of their best label: the weights of all
             labels over that of the best; empty when there are no labels.
-        wanted: TOTAL, MARGINALS or LOG_MARGINALS.
+        quantity: LOG_PARTITION, MARGINALS or LOG_MARGINALS.
         out: marginals or their logarithms.
         totals: (2, sentences): log Z as the sum of two floats.
         done: becomes true where it is certain that plain floats are good enough.
@@ -109,10 +109,20 @@ def infer_group(
     count = members.shape[0]
     mantissas, exponents = np.empty(count), np.empty(count, np.int64)
     solve_plain(
-        cells, at, scores, masses, sizes, offsets, members, single, wanted, mantissas, exponents
+        cells,
+        at,
+        scores,
+        label_sums,
+        sizes,
+        offsets,
+        members,
+        single,
+        quantity,
+        mantissas,
+        exponents,
     )
     _sum_tops(cells, at)
-    if wanted != TOTAL:
+    if quantity != LOG_PARTITION:
         scatter(cells, at, sizes, offsets, members, out)
     for lane in range(count):
         s = members[lane]
@@ -123,9 +133,9 @@ def infer_group(
                 at,
                 lane,
                 square_of(scores, offsets[s], sizes[s] + 1),
-                square_of(masses, offsets[s], sizes[s] + 1),
+                square_of(label_sums, offsets[s], sizes[s] + 1),
                 single,
-                wanted,
+                quantity,
                 mantissas[lane],
                 exponents[lane],
                 square_of(out, offsets[s], sizes[s] + 1),

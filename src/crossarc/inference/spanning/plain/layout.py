@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import LANES
+from crossarc.inference.arithmetic.lanes import LANES
 from crossarc.kernels import subkernel
 
-__all__ = ["FOUR", "Layout", "aligned", "lay_out", "room"]
+__all__ = ["FOUR", "Layout", "lay_out", "room"]
 
 Floats = NDArray[np.float64]
 
@@ -36,14 +36,14 @@ class Layout(NamedTuple):
     pivots: int
     inverses: int  # of the pivots
     ghosts: int
-    tops: int
+    column_max: int
     least_shares: int
     status: int  # 1 where all denominators were above 0, else 0
     smallest: int  # product of two factors; infinite without forbidden arcs
     least_reach: int  # of E, if not 0
     shift: int  # of the root's scores
     forbidden: int  # 1 where some arc is
-    tops_sum: int  # of all tops, in two cells
+    tops_sum: int  # of all column_max, in two cells
     end: int
 
 
@@ -83,11 +83,3 @@ def lay_out(n: int) -> Layout:
 def room(n: int, lanes: int) -> int:
     """How many floats so many sentences of up to n words need, wherever they begin."""
     return lay_out(n).end * lanes + LANES
-
-
-@subkernel()
-def aligned(space: Floats) -> Floats:
-    """The cells of a workspace, each of them one line of the cache."""
-    first = -(space.ctypes.data // 8) % LANES
-    count = (space.shape[0] - first) // LANES
-    return space[first : first + count * LANES].reshape(count, LANES)

@@ -7,18 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.lanes import (
     LANES,
     Cells,
     Lanes,
-    fused,
-    is_alone,
+    fma,
+    lane_count,
     load,
-    load_entries,
+    load_vector,
     read_lane,
-    repeat,
+    splat,
     store,
-    store_entries,
+    store_vector,
 )
 from crossarc.kernels import subkernel
 
@@ -90,7 +90,7 @@ def _add_four(
     s2: Lanes,
     s3: Lanes,
 ) -> Four:
-    return fused(f, r0, s0), fused(f, r1, s1), fused(f, r2, s2), fused(f, r3, s3)
+    return fma(f, r0, s0), fma(f, r1, s1), fma(f, r2, s2), fma(f, r3, s3)
 
 
 @subkernel()
@@ -120,10 +120,10 @@ def _column(
     place, at = left.first, right.first
     for _ in range(count):
         r = load(cells, at)
-        s0 = fused(load(cells, place), r, s0)
-        s1 = fused(load(cells, place + left.row), r, s1)
-        s2 = fused(load(cells, place + 2 * left.row), r, s2)
-        s3 = fused(load(cells, place + 3 * left.row), r, s3)
+        s0 = fma(load(cells, place), r, s0)
+        s1 = fma(load(cells, place + left.row), r, s1)
+        s2 = fma(load(cells, place + 2 * left.row), r, s2)
+        s3 = fma(load(cells, place + 3 * left.row), r, s3)
         place += step
         at += step * right.row
     _store_four(cells, target.first, target.row, s0, s1, s2, s3)
@@ -141,22 +141,22 @@ def _strip(
 ) -> None:
     """Four rows and eight columns of `add_product` for one sentence, with columns as lanes."""
     row0, row1 = start.first, start.first + start.row
-    s0, s1 = load_entries(cells, row0), load_entries(cells, row1)
-    s2 = load_entries(cells, row1 + start.row)
-    s3 = load_entries(cells, row1 + 2 * start.row)
+    s0, s1 = load_vector(cells, row0), load_vector(cells, row1)
+    s2 = load_vector(cells, row1 + start.row)
+    s3 = load_vector(cells, row1 + 2 * start.row)
     place, at = left.first, right.first
     for _ in range(count):
-        r = load_entries(cells, at)
-        s0 = fused(repeat(read_lane(cells, place, 0)), r, s0)
-        s1 = fused(repeat(read_lane(cells, place + left.row, 0)), r, s1)
-        s2 = fused(repeat(read_lane(cells, place + 2 * left.row, 0)), r, s2)
-        s3 = fused(repeat(read_lane(cells, place + 3 * left.row, 0)), r, s3)
+        r = load_vector(cells, at)
+        s0 = fma(splat(read_lane(cells, place, 0)), r, s0)
+        s1 = fma(splat(read_lane(cells, place + left.row, 0)), r, s1)
+        s2 = fma(splat(read_lane(cells, place + 2 * left.row, 0)), r, s2)
+        s3 = fma(splat(read_lane(cells, place + 3 * left.row, 0)), r, s3)
         place += step
         at += step * right.row
-    store_entries(cells, target.first, s0)
-    store_entries(cells, target.first + target.row, s1)
-    store_entries(cells, target.first + 2 * target.row, s2)
-    store_entries(cells, target.first + 3 * target.row, s3)
+    store_vector(cells, target.first, s0)
+    store_vector(cells, target.first + target.row, s1)
+    store_vector(cells, target.first + 2 * target.row, s2)
+    store_vector(cells, target.first + 3 * target.row, s3)
 
 
 @subkernel()
@@ -183,7 +183,7 @@ def add_product(
     `step` is -1, downwards.
     """
     done = 0
-    if is_alone(cells):
+    if lane_count(cells) == 1:
         done = columns // LANES * LANES
         for j in range(0, done, LANES):
             for i in range(0, rows, 4):

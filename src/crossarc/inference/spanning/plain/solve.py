@@ -30,17 +30,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import LOWEST_WEIGHT, normalised
-from crossarc.inference.lanes import (
+from crossarc.inference.arithmetic.lanes import (
     Cells,
-    choose,
-    fused,
+    broadcast,
+    fma,
     load,
     read_lane,
-    spread,
+    select,
     store,
     write_lane,
 )
+from crossarc.inference.arithmetic.wide import LOWEST_WEIGHT, normalised
+from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION
 from crossarc.inference.spanning.plain.base import last_pivot, solve_base
 from crossarc.inference.spanning.plain.elimination import eliminate
 from crossarc.inference.spanning.plain.exchange import gather
@@ -49,7 +50,6 @@ from crossarc.inference.spanning.plain.substitution import substitute
 from crossarc.inference.spanning.plain.watch import watch_elimination, watch_substitution
 from crossarc.inference.spanning.plain.weights import exponentiate, find_tops
 from crossarc.inference.spanning.schedule import BACK, BASE, schedule
-from crossarc.inference.spanning.wanted import LOG_MARGINALS, TOTAL
 from crossarc.kernels import subkernel
 
 __all__ = ["solve_plain"]
@@ -66,7 +66,7 @@ def _prepare(
     cells: Cells,
     at: Layout,
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     members: Ints,
@@ -76,21 +76,23 @@ def _prepare(
 
     Lanes that do not fit float64 are noted in `status`.
     """
-    zero, one = spread(cells, 0.0), spread(cells, 1.0)
+    zero, one = broadcast(cells, 0.0), broadcast(cells, 1.0)
     for m in range(at.width):
         store(cells, at.ghosts + m, one)
         for lane in range(members.shape[0]):
             if m < sizes[members[lane]]:
                 write_lane(cells, at.ghosts + m, lane, 0.0)
     store(cells, at.status, one)
-    store(cells, at.smallest, spread(cells, np.inf))
+    store(cells, at.smallest, broadcast(cells, np.inf))
     # Below what padding can have in E, so that the rule does not hang on it.
-    store(cells, at.least_reach, spread(cells, 0.25))
+    store(cells, at.least_reach, broadcast(cells, 0.25))
     gather(cells, at, scores, sizes, offsets, members, at.blocks, -np.inf)
     find_tops(cells, at, single)
     count, lowest = exponentiate(cells, at, single)
     store(
-        cells, at.status, choose(spread(cells, LOWEST_WEIGHT), lowest, load(cells, at.status), zero)
+        cells,
+        at.status,
+        select(broadcast(cells, LOWEST_WEIGHT), lowest, load(cells, at.status), zero),
     )
     store(cells, at.forbidden, count)
     forbidden = False
@@ -99,8 +101,8 @@ def _prepare(
         missing = read_lane(cells, at.forbidden, lane) < n * n
         forbidden = forbidden or missing
         write_lane(cells, at.forbidden, lane, 1.0 if missing else 0.0)
-    if masses.shape[0] > 0:
-        gather(cells, at, masses, sizes, offsets, members, at.shares, 1.0)
+    if label_sums.shape[0] > 0:
+        gather(cells, at, label_sums, sizes, offsets, members, at.shares, 1.0)
         for cell in range(at.width * (at.width + 1)):
             weight = load(cells, at.blocks + cell) * load(cells, at.shares + cell)
             store(cells, at.blocks + cell, weight)
@@ -126,7 +128,7 @@ def _walk(
     at: Layout,
     single: bool,
     forbidden: bool,
-    wanted: int,
+    quantity: int,
     mantissas: Floats,
     exponents: Ints,
 ) -> None:
@@ -144,7 +146,7 @@ def _walk(
                 if low == 0 and half == 0:
                     last_pivot(cells, at, block)
                     _multiply_pivots(cells, at, mantissas, exponents)
-                    if wanted == TOTAL:
+                    if quantity == LOG_PARTITION:
                         return
         elif kind == BACK:
             substitute(cells, at, low, high, middle, upper != 0)
@@ -159,23 +161,23 @@ def _walk(
 @subkernel()
 def _finish(cells: Cells, at: Layout, lift: bool) -> None:
     """mu[h, m] = w[h, m] E[h, m] / sum over h of the same; if `lift`, without the first factor."""
-    zero, one = spread(cells, 0.0), spread(cells, 1.0)
+    zero, one = broadcast(cells, 0.0), broadcast(cells, 1.0)
     low, high, infinite = (
-        spread(cells, _SMALLEST_PRODUCT),
-        spread(cells, _LARGEST),
-        spread(cells, np.inf),
+        broadcast(cells, _SMALLEST_PRODUCT),
+        broadcast(cells, _LARGEST),
+        broadcast(cells, np.inf),
     )
     status = load(cells, at.status)
     for m in range(at.width):
         weights, reach = at.blocks + m * (at.width + 1), at.reach + m
         ghost = load(cells, at.ghosts + m)
-        limit = choose(zero, ghost, infinite, high)
+        limit = select(zero, ghost, infinite, high)
         total = load(cells, weights + at.width) + ghost
         for h in range(at.width):
             e = load(cells, reach + h * at.width)
-            total = fused(load(cells, weights + h), e, total)
-            status = choose(e, limit, status, zero)
-        status = choose(low, total, choose(total, high, status, zero), zero)
+            total = fma(load(cells, weights + h), e, total)
+            status = select(e, limit, status, zero)
+        status = select(low, total, select(total, high, status, zero), zero)
         inverse = one / total
         store(cells, at.roots + m, inverse if lift else load(cells, weights + at.width) * inverse)
         for h in range(at.width):
@@ -189,27 +191,30 @@ def solve_plain(
     cells: Cells,
     at: Layout,
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     members: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     mantissas: Floats,
     exponents: Ints,
 ) -> None:
-    """Z, relative to the columns' tops, of up to eight sentences, and marginals or lifts.
+    """Z, relative to the columns' column_max, of up to eight sentences, and marginals or lifts.
 
     Results stay in the cells, for `scatter`; `status` is 1 in the lanes that are certain.
     """
-    forbidden = _prepare(cells, at, scores, masses, sizes, offsets, members, single)
-    _walk(cells, at, single, forbidden, wanted, mantissas, exponents)
-    if wanted != TOTAL:
-        _finish(cells, at, wanted == LOG_MARGINALS)
+    forbidden = _prepare(cells, at, scores, label_sums, sizes, offsets, members, single)
+    _walk(cells, at, single, forbidden, quantity, mantissas, exponents)
+    if quantity != LOG_PARTITION:
+        _finish(cells, at, quantity == LOG_MARGINALS)
     if forbidden:
-        zero = spread(cells, 0.0)
-        sure = choose(
-            load(cells, at.smallest), spread(cells, _SMALLEST_PRODUCT), zero, load(cells, at.status)
+        zero = broadcast(cells, 0.0)
+        sure = select(
+            load(cells, at.smallest),
+            broadcast(cells, _SMALLEST_PRODUCT),
+            zero,
+            load(cells, at.status),
         )
         is_forbidden = load(cells, at.forbidden)
-        store(cells, at.status, choose(zero, is_forbidden, sure, load(cells, at.status)))
+        store(cells, at.status, select(zero, is_forbidden, sure, load(cells, at.status)))

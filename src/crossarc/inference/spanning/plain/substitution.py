@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Cells, fused, load, store
+from crossarc.inference.arithmetic.lanes import Cells, fma, load, store
 from crossarc.inference.spanning.plain.layout import FOUR, Layout
 from crossarc.inference.spanning.plain.products import Matrix, add_product
 from crossarc.kernels import subkernel
@@ -28,9 +28,9 @@ def _among_four(cells: Cells, at: Layout, last: int, step: int, a: int, b: int) 
     reach2, reach3 = at.reach + n2 * at.width, at.reach + n3 * at.width
     for m in range(a, b):
         e3 = load(cells, reach3 + m)
-        e2 = fused(s23, e3, load(cells, reach2 + m))
-        e1 = fused(s12, e2, fused(s13, e3, load(cells, reach1 + m)))
-        e0 = fused(s01, e1, fused(s02, e2, fused(s03, e3, load(cells, reach0 + m))))
+        e2 = fma(s23, e3, load(cells, reach2 + m))
+        e1 = fma(s12, e2, fma(s13, e3, load(cells, reach1 + m)))
+        e0 = fma(s01, e1, fma(s02, e2, fma(s03, e3, load(cells, reach0 + m))))
         store(cells, reach2 + m, e2)
         store(cells, reach1 + m, e1)
         store(cells, reach0 + m, e0)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import LANES, bare
-from crossarc.inference.spanning.grouping import longest_of
+from crossarc.inference.arithmetic.lanes import LANES, data_pointer
+from crossarc.inference.runtime.groups import longest_of
+from crossarc.inference.runtime.work_queue import finish, take
+from crossarc.inference.runtime.workspace import aligned
 from crossarc.inference.spanning.plain.infer import SIGNATURE, infer_group
-from crossarc.inference.spanning.plain.layout import aligned, room
-from crossarc.inference.turns import finish, take
+from crossarc.inference.spanning.plain.layout import room
 from crossarc.kernels import kernel
 
 __all__ = ["infer_together"]
@@ -21,13 +22,13 @@ Ints = NDArray[np.int64]
 @kernel(SIGNATURE)
 def infer_together(
     scores: Floats,
-    masses: Floats,
+    label_sums: Floats,
     sizes: Ints,
     offsets: Ints,
     order: Ints,
     starts: Ints,
     single: bool,
-    wanted: int,
+    quantity: int,
     out: Floats,
     totals: Floats,
     done: NDArray[np.bool_],
@@ -41,12 +42,12 @@ def infer_together(
     needed = room(longest_of(sizes, order, starts, 0, starts.shape[0] - 1), LANES)
     if space.shape[0] < needed:
         space = np.empty(needed)
-    cells = bare(aligned(space))
+    cells = data_pointer(aligned(space))
     g = take(progress)
     while g < starts.shape[0] - 1:
         members = order[starts[g] : starts[g + 1]]
         infer_group(
-            cells, scores, masses, sizes, offsets, members, single, wanted, out, totals, done
+            cells, scores, label_sums, sizes, offsets, members, single, quantity, out, totals, done
         )
         finish(progress)
         g = take(progress)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.lanes import Cells, Lanes, choose, load, smaller, spread, store
+from crossarc.inference.arithmetic.lanes import (
+    Cells,
+    Lanes,
+    broadcast,
+    load,
+    minimum,
+    select,
+    store,
+)
 from crossarc.inference.spanning.plain.layout import Layout
 from crossarc.kernels import subkernel
 
@@ -17,10 +25,10 @@ Floats = NDArray[np.float64]
 @subkernel()
 def _least(cells: Cells, least: Lanes, first: int, count: int, step: int) -> Lanes:
     """The smallest number that is not 0 of `least` and `count` cells."""
-    zero, infinite = spread(cells, 0.0), spread(cells, np.inf)
+    zero, infinite = broadcast(cells, 0.0), broadcast(cells, np.inf)
     for place in range(count):
         x = load(cells, first + place * step)
-        least = smaller(least, choose(zero, x, x, infinite))
+        least = minimum(least, select(zero, x, x, infinite))
     return least
 
 
@@ -32,12 +40,12 @@ def watch_elimination(
     for k in range(low if upper else kept, kept if upper else high):
         a, b = (k + 1, high) if upper else (low, k)
         row = at.shares + k * (at.width + 1)
-        share = _least(cells, spread(cells, np.inf), row + a, b - a, 1)
+        share = _least(cells, broadcast(cells, np.inf), row + a, b - a, 1)
         store(cells, at.least_shares + k, share)
         share = _least(cells, share, row + at.width, 1, 1)
         column = at.factors + a * at.width + k
-        factor = _least(cells, spread(cells, np.inf), column, b - a, at.width)
-        store(cells, at.smallest, smaller(load(cells, at.smallest), factor * share))
+        factor = _least(cells, broadcast(cells, np.inf), column, b - a, at.width)
+        store(cells, at.smallest, minimum(load(cells, at.smallest), factor * share))
 
 
 @subkernel()
@@ -51,7 +59,7 @@ def watch_substitution(
     for k in range(low, high):
         reach = _least(cells, reach, at.reach + k * at.width + a, b - a, 1)
     store(cells, at.least_reach, reach)
-    smallest = smaller(load(cells, at.smallest), reach)
+    smallest = minimum(load(cells, at.smallest), reach)
     for k in range(first, last):
-        smallest = smaller(smallest, load(cells, at.least_shares + k) * reach)
+        smallest = minimum(smallest, load(cells, at.least_shares + k) * reach)
     store(cells, at.smallest, smallest)

@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.exponentials import exact_difference, exponential
-from crossarc.inference.extended import LARGEST_SCORE
-from crossarc.inference.lanes import Cells, Lanes, choose, larger, load, smaller, spread, store
+from crossarc.inference.arithmetic.exact import two_difference
+from crossarc.inference.arithmetic.lanes import (
+    Cells,
+    Lanes,
+    broadcast,
+    exponential,
+    load,
+    maximum,
+    minimum,
+    select,
+    store,
+)
+from crossarc.inference.arithmetic.wide import LARGEST_SCORE
 from crossarc.inference.spanning.plain.layout import Layout
 from crossarc.kernels import subkernel
 
@@ -23,7 +33,11 @@ def find_tops(cells: Cells, at: Layout, single: bool) -> None:
     Lanes in which scores are too large, or a word has no head, are noted in `status`.
     """
     row = at.width + 1
-    nothing, zero, limit = spread(cells, -np.inf), spread(cells, 0.0), spread(cells, LARGEST_SCORE)
+    nothing, zero, limit = (
+        broadcast(cells, -np.inf),
+        broadcast(cells, 0.0),
+        broadcast(cells, LARGEST_SCORE),
+    )
     status, shift = load(cells, at.status), nothing
     for m in range(at.width):
         first = at.blocks + m * row
@@ -31,20 +45,20 @@ def find_tops(cells: Cells, at: Layout, single: bool) -> None:
         top, lowest = nothing, zero
         for h in range(row):
             x = load(cells, first + h)
-            lowest = smaller(lowest, choose(nothing, x, x, zero))
-            top = larger(top, x)
-        status = choose(limit, larger(top, zero - lowest), zero, status)
+            lowest = minimum(lowest, select(nothing, x, x, zero))
+            top = maximum(top, x)
+        status = select(limit, maximum(top, zero - lowest), zero, status)
         if single:
             top = nothing
             for h in range(at.width):
-                top = larger(top, load(cells, first + h))
-            top = choose(nothing, top, top, root)
-            shift = larger(shift, choose(nothing, root, root - top, nothing))
-        usable = choose(nothing, top, status, zero)
-        status = choose(zero, load(cells, at.ghosts + m), status, usable)
-        store(cells, at.tops + m, top)
+                top = maximum(top, load(cells, first + h))
+            top = select(nothing, top, top, root)
+            shift = maximum(shift, select(nothing, root, root - top, nothing))
+        usable = select(nothing, top, status, zero)
+        status = select(zero, load(cells, at.ghosts + m), status, usable)
+        store(cells, at.column_max + m, top)
     if single:
-        status = choose(nothing, shift, status, zero)
+        status = select(nothing, shift, status, zero)
     store(cells, at.shift, shift if single else zero)
     store(cells, at.status, status)
 
@@ -56,20 +70,20 @@ def exponentiate(cells: Cells, at: Layout, single: bool) -> tuple[Lanes, Lanes]:
     Returns how many arcs are allowed, and the lowest logarithm of a weight.
     """
     row = at.width + 1
-    nothing, zero, one = spread(cells, -np.inf), spread(cells, 0.0), spread(cells, 1.0)
+    nothing, zero, one = broadcast(cells, -np.inf), broadcast(cells, 0.0), broadcast(cells, 1.0)
     count, lowest = zero, zero
     for m in range(at.width):
         first = at.blocks + m * row
-        top = load(cells, at.tops + m)
+        top = load(cells, at.column_max + m)
         for h in range(row):
             score = load(cells, first + h)
             # What comes of -inf is not used.
-            x, tail = exact_difference(score, top)
+            x, tail = two_difference(score, top)
             if h == at.width and single:
-                x, more = exact_difference(x, load(cells, at.shift))
+                x, more = two_difference(x, load(cells, at.shift))
                 tail = tail + more
-            weight = choose(nothing, score, exponential(cells, x, tail), zero)
-            lowest = smaller(lowest, choose(nothing, score, x, zero))
-            count = count + choose(nothing, score, one, zero)
+            weight = select(nothing, score, exponential(x, x, tail), zero)
+            lowest = minimum(lowest, select(nothing, score, x, zero))
+            count = count + select(nothing, score, one, zero)
             store(cells, first + h, weight)
     return count, lowest

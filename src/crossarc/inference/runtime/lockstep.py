@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.spanning.grouping import in_groups
-from crossarc.inference.workspace import keep_space, kept_space
+from crossarc.inference.runtime.groups import in_groups
+from crossarc.inference.runtime.workspace import keep_space, kept_space
 from crossarc.parallel import over_ranges
 
 __all__ = ["in_lockstep"]

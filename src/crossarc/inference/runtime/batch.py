@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.packing import pack_labelled, pack_padded, seal_arcs, unpack_padded
+from crossarc.inference.runtime.packing import pack_labelled, pack_padded, seal_arcs, unpack_padded
 
 __all__ = ["Batch", "Scores"]
 
@@ -24,12 +24,12 @@ class Batch:
         is_batch: whether a list was given, so that methods return lists.
         sizes, offsets: words of each sentence, and where its (n + 1)^2 scores begin.
         arcs: the scores of arcs, flat; of labelled arcs, those of the best labels.
-        masses: of labelled arcs, the weight of all labels over that of the best; else empty.
+        label_sums: of labelled arcs, the weight of all labels over that of the best; else empty.
         labelled: the labelled scores of each sentence; empty when there are no labels.
     """
 
     def __init__(self, scores: Scores, lengths: Sequence[int] | None = None) -> None:
-        self.masses = np.empty(0)
+        self.label_sums = np.empty(0)
         self.labelled: list[Floats] = []
         self.is_batch = lengths is not None or isinstance(scores, list | tuple)
         if lengths is not None:
@@ -45,7 +45,7 @@ class Batch:
         else:
             self._lay_out([array.shape[0] for array in arrays])
         if arrays and arrays[0].ndim == 3:
-            self.arcs, self.masses = np.empty(self._entries), np.empty(self._entries)
+            self.arcs, self.label_sums = np.empty(self._entries), np.empty(self._entries)
             for index, array in enumerate(arrays):
                 self._pack_labelled(index, np.ascontiguousarray(array, np.float64))
             return
@@ -91,7 +91,7 @@ class Batch:
     def _pack_labelled(self, index: int, scores: Floats) -> None:
         private = np.empty(scores.shape)
         self.labelled.append(private)
-        bad = pack_labelled(scores, private, self.square(index), self.mass(index))
+        bad = pack_labelled(scores, private, self.square(index), self.label_sum(index))
         if bad >= 0:
             self._refuse(index, scores, bad)
 
@@ -142,9 +142,9 @@ class Batch:
         ends = np.cumsum(self.sizes).tolist()
         return [flat[end - width + 1 : end] for end, width in zip(ends, self._widths, strict=True)]
 
-    def mass(self, index: int) -> Floats:
-        """A sentence's part of `masses`."""
-        return self.square(index, self.masses)
+    def label_sum(self, index: int) -> Floats:
+        """A sentence's part of `label_sums`."""
+        return self.square(index, self.label_sums)
 
     def scores(self, index: int) -> Floats:
         """A sentence's scores in the shape that was given, unusable entries -inf."""

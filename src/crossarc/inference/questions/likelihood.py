@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.batch import Batch
 from crossarc.inference.constraints import constrain
+from crossarc.inference.runtime.batch import Batch
 from crossarc.trees import Tree
 
 __all__ = ["Likelihood"]
@@ -88,9 +88,9 @@ class Likelihood(ABC):
         if not self._in_support(tree):
             return -math.inf
         if batch.labelled and tree.labels is None:
-            tops = self._arcs_of(index, tree, batch.square(index))
-            masses = self._arcs_of(index, tree, batch.mass(index))
-            terms = [*tops.tolist(), *np.log(masses).tolist()]
+            column_max = self._arcs_of(index, tree, batch.square(index))
+            label_sums = self._arcs_of(index, tree, batch.label_sum(index))
+            terms = [*column_max.tolist(), *np.log(label_sums).tolist()]
         else:
             terms = self._arcs_of(index, tree, batch.scores(index)).tolist()
         if -math.inf in terms:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.extended import exp_parts, power_of_two
+from crossarc.inference.arithmetic.wide import exp_parts, power_of_two
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["pack_labelled", "pack_padded", "seal_arcs", "spread_labels", "unpack_padded"]
@@ -77,7 +77,7 @@ def _mass(scores: Floats, top: float) -> float:
 
 
 @kernel(types.int64(_READ3, _F3, _F2, _F2))
-def pack_labelled(scores: Floats, out: Floats, tops: Floats, masses: Floats) -> int:
+def pack_labelled(scores: Floats, out: Floats, column_max: Floats, label_sums: Floats) -> int:
     """Copy labelled scores, -inf where no tree has an arc, with each arc's best score and mass.
 
     Returns the flat place of a bad score, or -1.
@@ -97,15 +97,15 @@ def pack_labelled(scores: Floats, out: Floats, tops: Floats, masses: Floats) -> 
                     bad = (h * width + m) * labels + k
                 out[h, m, k] = x
                 top = max(top, x)
-            tops[h, m], masses[h, m] = top, 1.0
+            column_max[h, m], label_sums[h, m] = top, 1.0
             if top > -np.inf and bad < 0:
-                masses[h, m] = _mass(out[h, m], top)
+                label_sums[h, m] = _mass(out[h, m], top)
     return bad
 
 
 @kernel(types.void(_READ3, _READ2, _READ2, _READ2, types.boolean, _F3))
 def spread_labels(
-    scores: Floats, tops: Floats, masses: Floats, arcs: Floats, logs: bool, out: Floats
+    scores: Floats, column_max: Floats, label_sums: Floats, arcs: Floats, logs: bool, out: Floats
 ) -> None:
     """Marginals of labelled arcs from those of arcs: times each label's share of the mass."""
     width, labels = scores.shape[0], scores.shape[2]
@@ -116,6 +116,6 @@ def spread_labels(
                 if x == -np.inf:
                     out[h, m, k] = -np.inf if logs else 0.0
                 elif logs:
-                    out[h, m, k] = arcs[h, m] + (x - tops[h, m]) - math.log(masses[h, m])
+                    out[h, m, k] = arcs[h, m] + (x - column_max[h, m]) - math.log(label_sums[h, m])
                 else:
-                    out[h, m, k] = arcs[h, m] * (math.exp(x - tops[h, m]) / masses[h, m])
+                    out[h, m, k] = arcs[h, m] * (math.exp(x - column_max[h, m]) / label_sums[h, m])

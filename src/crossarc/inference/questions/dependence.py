@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.answers import Answers
-from crossarc.inference.arcs import label_shares, read_arcs
-from crossarc.inference.batch import Batch
 from crossarc.inference.constraints import constrain
+from crossarc.inference.questions.arcs import label_shares, read_arcs
+from crossarc.inference.runtime.answers import Answers
+from crossarc.inference.runtime.batch import Batch
 
 __all__ = ["Dependence"]
 

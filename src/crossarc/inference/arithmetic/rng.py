@@ -43,11 +43,11 @@ def below(sums: NDArray[np.float64], first: int, last: int, chance: float) -> in
 
     Places whose number is 0 are never taken, whatever the rounding.
     """
-    wanted = chance * sums[last - 1]
+    quantity = chance * sums[last - 1]
     low, high = first, last - 1
     while low < high:
         middle = (low + high) // 2
-        if sums[middle] > wanted:
+        if sums[middle] > quantity:
             high = middle
         else:
             low = middle + 1

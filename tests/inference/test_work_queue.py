@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crossarc.inference.turns import finish, in_turns, take
+from crossarc.inference.runtime.work_queue import finish, in_turns, take
 
 
 @numba.njit(nogil=True)

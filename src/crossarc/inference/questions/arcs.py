@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.batch import Batch
+from crossarc.inference.runtime.batch import Batch
 
 __all__ = ["label_shares", "read_arcs"]
 
@@ -21,8 +21,8 @@ def read_arcs(arcs: Any, shape: tuple[int, ...], name: str) -> Ints:
     array = np.asarray(arcs)
     columns = (2,) if len(shape) == 2 else (2, 3)
     if array.ndim == 0 or array.shape[-1] not in columns or array.dtype.kind not in "iu":
-        wanted = "(h, m)" if len(shape) == 2 else "(h, m) or (h, m, l)"
-        raise ScoreError(f"{name}an arc is {wanted}, whole numbers: got {arcs!r:.60}")
+        quantity = "(h, m)" if len(shape) == 2 else "(h, m) or (h, m, l)"
+        raise ScoreError(f"{name}an arc is {quantity}, whole numbers: got {arcs!r:.60}")
     array = array.astype(np.int64)
     h, m = array[..., 0], array[..., 1]
     n = shape[0] - 1
@@ -53,8 +53,8 @@ def _shares(batch: Batch, index: int, arcs: Ints) -> Floats:
     if arcs.shape[1] == 2:
         return np.ones(len(arcs))
     h, m, label = arcs.T
-    scores, tops = batch.labelled[index][h, m, label], batch.square(index)[h, m]
-    used = tops > -np.inf
-    shares = np.exp(np.where(used, scores, -np.inf) - np.where(used, tops, 0.0))
-    out: Floats = shares / np.where(used, batch.mass(index)[h, m], 1.0)
+    scores, column_max = batch.labelled[index][h, m, label], batch.square(index)[h, m]
+    used = column_max > -np.inf
+    shares = np.exp(np.where(used, scores, -np.inf) - np.where(used, column_max, 0.0))
+    out: Floats = shares / np.where(used, batch.label_sum(index)[h, m], 1.0)
     return out

@@ -18,8 +18,10 @@ __all__ = [
     "EXP_COEFFICIENTS",
     "INVERSE_LN2",
     "LARGEST_SCORE",
+    "LN2",
     "LN2_HIGH",
     "LN2_LOW",
+    "LN2_REST",
     "LOWEST_WEIGHT",
     "SMALLEST",
     "ZERO",
@@ -54,9 +56,9 @@ LOWEST_WEIGHT = -620.0
 LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
 _EXACT = 1 << 20
-# ln 2 as the float nearest to it and what that lacks.
-_LN2 = 0.6931471805599453
-_LN2_REST = 2.319046813846299558e-17
+#: ln 2 as the float nearest to it and what that lacks.
+LN2 = 0.6931471805599453
+LN2_REST = 2.319046813846299558e-17
 #: Of the polynomial of degree 11 that is nearest to exp up to ln(2) / 2 (by Remez exchange, in
 #: the largest relative error: 3e-18, and 2.2e-17 once they are floats); the highest degree first.
 EXP_COEFFICIENTS = (
@@ -111,15 +113,15 @@ def times_ln2(k: float) -> tuple[float, float]:
 
     The product of two floats and its rounding error, by splitting both in halves (Dekker 1971).
     """
-    product = k * _LN2
+    product = k * LN2
     a = _SPLIT * k
     a_high = a - (a - k)
     a_low = k - a_high
-    b = _SPLIT * _LN2
-    b_high = b - (b - _LN2)
-    b_low = _LN2 - b_high
+    b = _SPLIT * LN2
+    b_high = b - (b - LN2)
+    b_low = LN2 - b_high
     error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    return product, error + k * _LN2_REST
+    return product, error + k * LN2_REST
 
 
 @subkernel()

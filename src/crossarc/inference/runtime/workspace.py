@@ -10,7 +10,10 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["keep_space", "kept_space"]
+from crossarc.inference.arithmetic.lanes import LANES
+from crossarc.kernels import subkernel
+
+__all__ = ["aligned", "keep_space", "kept_space"]
 
 Floats = NDArray[np.float64]
 
@@ -38,3 +41,11 @@ def keep_space(needed: int) -> None:
     """Have so many floats at hand next time, unless they are very many."""
     if _kept.space.shape[0] < needed <= _MOST:
         _kept.space = np.empty(needed)
+
+
+@subkernel()
+def aligned(space: Floats) -> Floats:
+    """The cells of a workspace, each of them one line of the cache."""
+    first = -(space.ctypes.data // 8) % LANES
+    count = (space.shape[0] - first) // LANES
+    return space[first : first + count * LANES].reshape(count, LANES)

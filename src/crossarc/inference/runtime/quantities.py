@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["LOG_MARGINALS", "MARGINALS", "TOTAL"]
+__all__ = ["LOG_MARGINALS", "LOG_PARTITION", "MARGINALS"]
 
 #: log Z alone, with marginals, with the logarithms of marginals.
-TOTAL, MARGINALS, LOG_MARGINALS = 0, 1, 2
+LOG_PARTITION, MARGINALS, LOG_MARGINALS = 0, 1, 2

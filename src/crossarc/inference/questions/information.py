@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.batch import Batch
+from crossarc.inference.runtime.batch import Batch
 from crossarc.trees import Tree
 
 __all__ = ["Information"]

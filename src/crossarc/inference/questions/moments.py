@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.answers import Answers
-from crossarc.inference.batch import Batch
+from crossarc.inference.runtime.answers import Answers
+from crossarc.inference.runtime.batch import Batch
 
 __all__ = ["Moments"]
 
@@ -85,7 +85,7 @@ class Moments(ABC):
     def _product(
         self, index: int, direction: Floats, name: str, factor_weight: float = 0.0
     ) -> Floats:
-        from crossarc.inference.slopes import balance
+        from crossarc.inference.questions.centring import balance
 
         centred, scale = self._centred(index, direction, name)
         slopes = self._slopes(index, centred, scale * factor_weight)
@@ -96,7 +96,7 @@ class Moments(ABC):
 
     def _centred(self, index: int, function: Floats, name: str) -> tuple[Floats, float]:
         """A function of arcs, less each word's mean and scaled to at most 1; and the scale."""
-        from crossarc.inference.slopes import centre
+        from crossarc.inference.questions.centring import centre
 
         scores = self._batch.scores(index)
         marginals = self._feasible_marginals(index, False)

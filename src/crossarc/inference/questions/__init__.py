@@ -1,0 +1,1 @@
+"""What follows from the sums and best trees of any distribution over trees."""
