@@ -12,7 +12,7 @@ from numba import types
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
-from crossarc.inference.arithmetic.cell_types import LANES, numbers_of, shuffle
+from crossarc.inference.arithmetic.cell_types import LANES, Float64Cells, numbers_of, shuffle
 from crossarc.inference.arithmetic.lanes import Lanes
 
 __all__ = ["BEST", "SUM", "Semiring"]
@@ -27,6 +27,7 @@ class Semiring(NamedTuple):
         plus, times: x or y; x and y.
         join: x and y, or z.
         reduce: the elements of a vector added up.
+        methods: the names of plus and times among the operations of `cell_types`.
     """
 
     zero: float
@@ -35,10 +36,33 @@ class Semiring(NamedTuple):
     times: Callable[[Lanes, Lanes], Lanes]
     join: Callable[[Lanes, Lanes, Lanes], Lanes]
     reduce: Callable[[Lanes], float]
+    methods: tuple[str, str]
+
+    def emit_plus(self, builder: Any, x: Any, y: Any) -> Any:
+        """LLVM's instructions of `plus`, for float64 or vectors of them."""
+        return getattr(_FLOAT64, self.methods[0])(builder, x, y)
+
+    def emit_times(self, builder: Any, x: Any, y: Any) -> Any:
+        """Those of `times`."""
+        return getattr(_FLOAT64, self.methods[1])(builder, x, y)
+
+    def emit_join(self, builder: Any, x: Any, y: Any, z: Any) -> Any:
+        """Those of `join`."""
+        return _join(_FLOAT64, self.methods, builder, x, y, z)
 
 
-def _semiring(zero: float, one: float, plus: str, times: str) -> Semiring:
-    """A semiring from the names of two methods of `cell_types`."""
+_FLOAT64 = Float64Cells(1)
+
+
+def _join(numbers: Any, methods: tuple[str, str], builder: Any, x: Any, y: Any, z: Any) -> Any:
+    plus, times = methods
+    if methods == ("add", "multiply"):
+        return numbers.fma(builder, x, y, z)
+    return getattr(numbers, plus)(builder, getattr(numbers, times)(builder, x, y), z)
+
+
+def _semiring(zero: float, one: float, methods: tuple[str, str]) -> Semiring:
+    plus, times = methods
 
     def apply(builder: Any, kind: Any, method: str, *values: Any) -> Any:
         return getattr(numbers_of(kind), method)(builder, *values)
@@ -54,10 +78,7 @@ def _semiring(zero: float, one: float, plus: str, times: str) -> Semiring:
 
     def join(typing: Any, x: Any, y: Any, z: Any) -> Any:
         def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-            if (plus, times) == ("add", "multiply"):
-                return apply(builder, sig.return_type, "fma", *values)
-            both = apply(builder, sig.return_type, times, *values[:2])
-            return apply(builder, sig.return_type, plus, both, values[2])
+            return _join(numbers_of(sig.return_type), methods, builder, *values)
 
         return signature(z, x, y, z), emit
 
@@ -73,8 +94,9 @@ def _semiring(zero: float, one: float, plus: str, times: str) -> Semiring:
 
         return signature(types.float64, x), emit
 
-    return Semiring(zero, one, binary(plus), binary(times), intrinsic(join), intrinsic(reduce))
+    operations = binary(plus), binary(times), intrinsic(join), intrinsic(reduce)
+    return Semiring(zero, one, *operations, methods)
 
 
-SUM = _semiring(0.0, 1.0, "add", "multiply")
-BEST = _semiring(float("-inf"), 0.0, "maximum", "add")
+SUM = _semiring(0.0, 1.0, ("add", "multiply"))
+BEST = _semiring(float("-inf"), 0.0, ("maximum", "add"))

@@ -18,7 +18,7 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from crossarc.inference.arithmetic.lanes import _LANES as LANES_TYPE
+from crossarc.inference.arithmetic.cell_types import Float64Cells
 from crossarc.inference.arithmetic.lanes import LANES, Lanes
 from crossarc.inference.arithmetic.semirings import SUM, Semiring
 from crossarc.inference.projective.panels import RULES, TERMS
@@ -27,6 +27,7 @@ __all__ = ["inside_columns", "outside_columns"]
 
 Floats = NDArray[np.float64]
 
+LANES_TYPE = Float64Cells(LANES).number
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _UNSET = ir.Constant(_VECTOR, ir.Undefined)
 _SAME = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
@@ -86,18 +87,20 @@ def inside_columns(semiring: Semiring, turn: bool) -> Callable[..., tuple[Lanes,
             write = _Writer(context, builder, sig.args[0], array)
             for lane in range(LANES):
                 both = write.lane(both_sum, lane)
-                to_right = semiring.times(builder, both, write.number(arcs, lane))
-                to_left = semiring.times(builder, both, write.number(arcs, LANES + lane))
-                right = semiring.plus(builder, write.lane(right_sum, lane), to_right)
-                left = semiring.plus(builder, write.lane(left_sum, lane), to_left)
+                to_right = semiring.emit_times(builder, both, write.number(arcs, lane))
+                to_left = semiring.emit_times(builder, both, write.number(arcs, LANES + lane))
+                right = semiring.emit_plus(builder, write.lane(right_sum, lane), to_right)
+                left = semiring.emit_plus(builder, write.lane(left_sum, lane), to_left)
                 # B += C>(i, k) C<(k+1, J);  C> += I>(i, k) C>(k, J);  C< += C<(i, k) I<(k, J).
                 # The items (k, j) with j < k are 0 and C>(k, k) is 1, so lanes up to k are final.
                 first, second, third = (
                     write.load(rows, TERMS * lane + rule * LANES) for rule in range(RULES)
                 )
-                both_sum = semiring.join(builder, write.spread(right), first, both_sum)
-                right_sum = semiring.join(builder, write.spread(to_right), second, right_sum)
-                left_sum = semiring.join(builder, write.spread(left), third, left_sum)
+                both_sum = semiring.emit_join(builder, write.broadcast(right), first, both_sum)
+                right_sum = semiring.emit_join(
+                    builder, write.broadcast(to_right), second, right_sum
+                )
+                left_sum = semiring.emit_join(builder, write.broadcast(left), third, left_sum)
                 if turn:
                     write.store_number(left, turned_above, TERMS * lane)
                     write.store_number(right, turned, TERMS * lane + LANES)
@@ -147,16 +150,16 @@ def _outside_columns(
             to_left = builder.fadd(write.lane(to_left_sum, lane), left)
             to_left = possible(inner_to_left, to_left, lane)
             both = builder.fmul(to_right, write.number(arcs, lane))
-            both = SUM.join(builder, to_left, write.number(arcs, LANES + lane), both)
+            both = SUM.emit_join(builder, to_left, write.number(arcs, LANES + lane), both)
             # with l the column: O(C>(i, J)) += O(B(i, l)) C<(J+1, l);
             # O(I>(i, J)) += O(C>(i, l)) C>(J, l);  O(C<(i, J)) += O(C<(i, l)) I<(J, l).
             # The items (j, l) with l < j are 0 and C>(l, l) is 1, so lanes from l on are final.
             first, second, third = (
                 write.load(rows, TERMS * lane + rule * LANES) for rule in range(RULES)
             )
-            right_sum = SUM.join(builder, write.spread(both), first, right_sum)
-            to_right_sum = SUM.join(builder, write.spread(right), second, to_right_sum)
-            left_sum = SUM.join(builder, write.spread(left), third, left_sum)
+            right_sum = SUM.emit_join(builder, write.broadcast(both), first, right_sum)
+            to_right_sum = SUM.emit_join(builder, write.broadcast(right), second, to_right_sum)
+            left_sum = SUM.emit_join(builder, write.broadcast(left), third, left_sum)
         results = [right_sum, to_right_sum, left_sum]
         return context.make_tuple(builder, sig.return_type, results)
 
