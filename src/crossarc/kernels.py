@@ -40,11 +40,6 @@ READ_BOOL = types.Array(types.boolean, 1, "C", readonly=True)
 READ_FLOAT = types.Array(types.float64, 1, "C", readonly=True)
 
 KERNEL_MODULES = (
-    "crossarc.trees.measures",
-    "crossarc.text.decisions",
-    "crossarc.text.descent",
-    "crossarc.text.questions",
-    "crossarc.inference.runtime.packing",
     "crossarc.inference.forest.distinct",
     "crossarc.inference.forest.expectation",
     "crossarc.inference.forest.inside",
@@ -52,21 +47,19 @@ KERNEL_MODULES = (
     "crossarc.inference.forest.sampling",
     "crossarc.inference.forest.slopes",
     "crossarc.inference.forest.viterbi",
+    "crossarc.inference.projective.first_order.best",
+    "crossarc.inference.projective.first_order.blocked_sums",
+    "crossarc.inference.projective.first_order.envelope",
+    "crossarc.inference.projective.first_order.lockstep",
+    "crossarc.inference.projective.first_order.rules",
+    "crossarc.inference.projective.sibling.best",
+    "crossarc.inference.projective.sibling.lockstep",
+    "crossarc.inference.projective.sibling.pack",
+    "crossarc.inference.projective.sibling.rules",
     "crossarc.inference.questions.centring",
-    "crossarc.inference.projective.eisner_best",
-    "crossarc.inference.projective.eisner_envelope",
-    "crossarc.inference.projective.eisner_plain",
-    "crossarc.inference.projective.eisner_wide",
-    "crossarc.inference.projective.first_order",
-    "crossarc.inference.projective.short_alone",
-    "crossarc.inference.projective.short_together",
-    "crossarc.inference.projective.sibling",
-    "crossarc.inference.projective.sibling_best_alone",
-    "crossarc.inference.projective.sibling_best_together",
-    "crossarc.inference.projective.sibling_pack",
-    "crossarc.inference.projective.sibling_sums_alone",
-    "crossarc.inference.projective.sibling_sums_together",
-    "crossarc.inference.projective.sibling_wide",
+    "crossarc.inference.runtime.packing",
+    "crossarc.inference.runtime.scoring",
+    "crossarc.inference.runtime.work_queue",
     "crossarc.inference.spanning.argmax",
     "crossarc.inference.spanning.distinct",
     "crossarc.inference.spanning.insertion",
@@ -80,7 +73,6 @@ KERNEL_MODULES = (
     "crossarc.inference.spanning.wide_infer",
     "crossarc.inference.spanning.wilson",
     "crossarc.inference.transition.covington",
-    "crossarc.inference.runtime.work_queue",
     "crossarc.learning.rules",
     "crossarc.models.arc_gradients",
     "crossarc.models.arcs",
@@ -95,6 +87,10 @@ KERNEL_MODULES = (
     "crossarc.models.tagging.perceptron",
     "crossarc.models.tagging.perceptron_training",
     "crossarc.models.tagging.words",
+    "crossarc.text.decisions",
+    "crossarc.text.descent",
+    "crossarc.text.questions",
+    "crossarc.trees.measures",
 )
 
 
@@ -145,7 +141,7 @@ class _Kernel:
 _KERNELS: defaultdict[str, list[_Kernel]] = defaultdict(list)
 
 
-def kernel(signature: Any, *, reorder: bool = False) -> Callable[[F], F]:
+def kernel(signature: Any, *, reorder: bool = False, name: str | None = None) -> Callable[[F], F]:
     """Compile a function for one signature, at its first call; cached on disk, releasing the GIL.
 
     Args:
@@ -153,6 +149,15 @@ def kernel(signature: Any, *, reorder: bool = False) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
+        if name is not None:
+            import types as pytypes
+
+            copy = pytypes.FunctionType(
+                function.__code__, function.__globals__, name, None, function.__closure__
+            )
+            copy.__qualname__ = name
+            copy.__module__ = function.__module__
+            function = copy
         made = _Kernel(function, signature, reorder)
         _KERNELS[function.__module__].append(made)
         return cast(F, made)

@@ -163,6 +163,10 @@ class Float64Cells:
         """One number for all sentences."""
         return splat_vector(builder, value, self._value)
 
+    def as_number(self, builder: Any, x: Any) -> Any:
+        """A float64 of each sentence."""
+        return x
+
     def add(self, builder: Any, x: Any, y: Any) -> Any:
         """x + y."""
         return builder.fadd(x, y)
@@ -288,13 +292,13 @@ class WideCells:
 
     def broadcast(self, builder: Any, value: Any) -> Any:
         """One float64 for all sentences."""
-        is_zero = builder.fcmp_ordered("==", value, ir.Constant(FLOAT64, 0.0))
-        exponent = builder.select(is_zero, ir.Constant(INT64, ZERO), ir.Constant(INT64, 0))
-        return self._pair(
-            builder,
-            splat_vector(builder, value, self._mantissas),
-            splat_vector(builder, exponent, self._exponents),
-        )
+        return self.as_number(builder, splat_vector(builder, value, self._mantissas))
+
+    def as_number(self, builder: Any, x: Any) -> Any:
+        """A float64 of each sentence; its mantissa need not be in [1, 2)."""
+        is_zero = builder.fcmp_ordered("==", x, _constant(self._mantissas, 0.0))
+        exponent = builder.select(is_zero, self._integer(ZERO), self._integer(0))
+        return self._pair(builder, x, exponent)
 
     def normalise(self, builder: Any, x: Any) -> Any:
         """The same number with its mantissa in [1, 2), or zero."""

@@ -50,6 +50,7 @@ __all__ = [
     "Cells",
     "Eight",
     "Lanes",
+    "as_number",
     "broadcast",
     "data_pointer",
     "exponential",
@@ -60,6 +61,7 @@ __all__ = [
     "load",
     "load_scalar",
     "load_vector",
+    "mantissa",
     "maximum",
     "minimum",
     "offset",
@@ -339,6 +341,21 @@ def _select(typing: Any, x: Any, y: Any, if_less: Any, otherwise: Any) -> Any:
     return signature(if_less, x, x, if_less, if_less), emit
 
 
+def _as_number(typing: Any, like: Any, x: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        return numbers_of(sig.return_type).as_number(builder, values[1])
+
+    return signature(like, like, numbers_of(like).floats_type), emit
+
+
+def _mantissa(typing: Any, x: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        is_wide = numbers_of(sig.args[0]).is_wide
+        return builder.extract_value(values[0], 0) if is_wide else values[0]
+
+    return signature(numbers_of(x).floats_type, x), emit
+
+
 def _exponential(typing: Any, like: Any, x: Any, tail: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         return numbers_of(sig.return_type).exponential(builder, *values[1:])
@@ -377,6 +394,10 @@ store_vector: Callable[[AnyCells, int, Lanes], None] = intrinsic(_store_vector)
 transpose: Callable[[Eight], Eight] = intrinsic(_transpose)
 #: The same number for every sentence, as a cell of the array would be.
 broadcast: Callable[[AnyCells, float], Lanes] = intrinsic(_broadcast)
+#: as_number(like, x) is the float64 x as a number of the kind of `like`.
+as_number: Callable[[Lanes, Lanes], Lanes] = intrinsic(_as_number)
+#: The float64 of a number, or its mantissa.
+mantissa: Callable[[Lanes], Lanes] = intrinsic(_mantissa)
 #: A vector of eight float64 that are the same.
 splat: Callable[[float], Lanes] = intrinsic(_splat)
 #: x y + z, rounded once where the machine can.

@@ -23,7 +23,7 @@ _MOST_WORDS = 1200
 
 def first_order_forest(scores: Floats, single: bool) -> Forest:
     """Trees whose parts are arcs: the entries of `scores`, (n+1, n+1) or (n+1, n+1, labels)."""
-    from crossarc.inference.projective.first_order import emit_first_order
+    from crossarc.inference.projective.first_order.rules import emit_first_order
 
     _check_size(scores)
     labelled = scores.reshape(*scores.shape[:2], -1)
@@ -38,7 +38,7 @@ def sibling_forest(scores: Floats, single: bool, sibling: Floats, places: Ints |
         sibling: the scores of all parts [h, s, m], laid flat, or of those that are listed.
         places: None, or for each listed part its place in the dense array, -1 if no tree has it.
     """
-    from crossarc.inference.projective.sibling import emit_sibling
+    from crossarc.inference.projective.sibling.rules import emit_sibling
 
     _check_size(scores, len(sibling))
     labelled = scores.reshape(*scores.shape[:2], -1)

@@ -14,7 +14,6 @@ from crossarc.inference.runtime.batch import Batch
 from crossarc.inference.runtime.packing import spread_labels
 from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.once import once
-from crossarc.parallel import over_ranges
 
 __all__ = ["KernelAnswers", "best_tree"]
 
@@ -103,12 +102,12 @@ class KernelAnswers:
     def _sum(self, quantity: int, out: Floats, parts: Floats) -> None:
         batch = self._batch
         if self._sibling is not None:
-            from crossarc.inference.projective.sibling_sums import sum_over_trees
+            from crossarc.inference.projective.sibling.sums import sum_over_trees
 
             arrays = (batch, self._sibling, self._single, quantity, out, parts)
             totals = sum_over_trees(*arrays, self._threads)
         else:
-            from crossarc.inference.projective.eisner_sums import sum_over_trees as sum_arcs
+            from crossarc.inference.projective.first_order.sums import sum_over_trees as sum_arcs
 
             totals = sum_arcs(batch, self._single, quantity, out, self._threads)
         if self._totals is None:
@@ -117,25 +116,16 @@ class KernelAnswers:
     def _best(self) -> tuple[Ints, Ints, list[float]]:
         batch = self._batch
         if self._sibling is not None:
-            from crossarc.inference.projective.sibling_sums import best_trees
+            from crossarc.inference.projective.sibling.sums import best_trees
 
             everybody = np.arange(len(batch))
             arrays = (batch, self._sibling, self._single, everybody)
             heads, siblings, scores = best_trees(*arrays, self._threads)
         else:
-            from crossarc.inference.runtime.scoring import score_trees
+            from crossarc.inference.projective.first_order.sums import best_trees as best_arcs
 
-            heads = siblings = np.empty(self._starts[-1], np.int64)
-            scores = np.empty(len(batch))
-
-            def work(begin: int, end: int) -> None:
-                from crossarc.inference.projective.eisner_best import best_heads_batch
-
-                arrays = (batch.arcs, batch.sizes, batch.offsets)
-                best_heads_batch(*arrays, self._single, heads, begin, end)
-
-            over_ranges(work, (batch.sizes**3 + 1000).tolist(), self._threads)
-            score_trees(batch.arcs, batch.sizes, batch.offsets, heads, scores, 0, len(batch))
+            heads, scores = best_arcs(batch, self._single, self._threads)
+            siblings = heads
         heads.flags.writeable = False
         return heads, siblings, scores.tolist()
 

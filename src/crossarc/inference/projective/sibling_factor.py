@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
 from crossarc.inference.factors import Given, Parts
-from crossarc.inference.projective.sibling_charts import rows_of
-from crossarc.inference.projective.sibling_pack import pack, part_scores, unpack
+from crossarc.inference.projective.sibling.charts import rows_of
+from crossarc.inference.projective.sibling.pack import pack, part_scores, unpack
 from crossarc.inference.runtime.batch import Batch
 
 __all__ = ["SiblingFactor", "sibling_parts"]
@@ -48,7 +48,7 @@ class SiblingFactor:
         #: For each sentence, where its scores begin in `rows`.
         self.starts: Ints = np.array([0, *ends[:-1]] if ends else [], np.int64)
         used = ends[-1] if ends else 0
-        #: The scores of parts, as `sibling_charts` places them; finite.
+        #: The scores of parts, as `sibling.charts` places them; finite.
         self.rows: Floats = np.empty(used + 2 * max(batch.sizes.tolist(), default=0))
         self.rows[used:] = 0.0  # read beside a longer sentence
         #: For each sentence, the size of its largest score or more.

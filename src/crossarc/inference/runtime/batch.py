@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
 from crossarc.inference.runtime.packing import pack_labelled, pack_padded, seal_arcs, unpack_padded
+from crossarc.once import once
 
 __all__ = ["Batch", "Scores"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Scores = NDArray[Any] | Sequence[NDArray[Any]]
 
 
@@ -101,6 +103,12 @@ class Batch:
             f"{self.name(index)}scores[{where}] is {scores.reshape(-1)[place]}: use finite "
             "numbers, or -inf to forbid an arc"
         )
+
+    @once
+    def word_offsets(self) -> Ints:
+        """Where the words of each sentence begin, when those of all stand end to end."""
+        offsets: Ints = np.cumsum(self.sizes) - self.sizes
+        return offsets
 
     def __len__(self) -> int:
         return len(self.sizes)

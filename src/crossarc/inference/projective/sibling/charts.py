@@ -1,6 +1,6 @@
 """Charts of the sibling model: where its items and parts lie.
 
-Items are those of `sibling`: C>, C<, I>, I<, and S in place of B. Every sum over k reads items
+Items are those of `rules`: C>, C<, I>, I<, and S in place of B. Every sum over k reads items
 (i, k) and items (k, j). So an item (i, j) stands at [i, j] of its chart and again at [j, i], and k
 runs along row i for the one and along row j for the other; I> is only read as (i, k) and I< as
 (k, j), so these two share a chart.
@@ -10,7 +10,7 @@ to the right, then those to the left, each beginning with the part that has no s
 
     (i, i, j), (i, i+1, j), ..., (i, j-1, j)        and        (j, j, i), (j, i+1, i), ...
 
-so that k runs along them too, and a place does not depend on how long the sentence is. There are
+so that k runs along them too, and an index does not depend on how long the sentence is. There are
 n^3 / 3 parts.
 
 The scores of parts, before they are weights, stand as in the dense array [h, s, m], less what no
@@ -29,43 +29,46 @@ from crossarc.kernels import subkernel
 __all__ = [
     "BESIDE",
     "CHARTS",
+    "INCOMPLETE",
     "LEFT",
     "RIGHT",
-    "TO",
-    "cell_place",
-    "part_place",
+    "cell_index",
+    "part_count",
+    "part_index",
     "part_range",
     "parts_of",
-    "row_place",
+    "row_index",
     "rows_of",
 ]
 
 Floats = NDArray[np.float64]
 
-#: C>; C<; S; I> at [i, j] and I< at [j, i]: the items of a place stand together, so that a loop
-#: over k follows two streams and not eight.
-RIGHT, LEFT, BESIDE, TO = 0, 1, 2, 3
+#: C>; C<; S; I> at [i, j] and I< at [j, i]: the items of an entry stand together, so that a
+#: loop over k follows two streams and not eight.
+RIGHT, LEFT, BESIDE, INCOMPLETE = 0, 1, 2, 3
 CHARTS = 4
 
 
-@subkernel()
-def parts_of(nodes: int) -> int:
+def part_count(nodes: int) -> int:
     """How many parts there are: twice the sum of j - i over all i < j."""
     return (nodes - 1) * nodes * (nodes + 1) // 3
 
 
+parts_of = subkernel()(part_count)
+
+
 @subkernel()
-def cell_place(i: int, j: int) -> int:
+def cell_index(i: int, j: int) -> int:
     """Where the parts of the cell (i, j) begin, i < j; those to the left are j - i behind."""
     return parts_of(j) + (j - i) * (j - i - 1)
 
 
 @subkernel()
-def part_place(h: int, s: int, m: int) -> int:
+def part_index(h: int, s: int, m: int) -> int:
     """Where a part stands."""
     if h < m:
-        return cell_place(h, m) + s - h
-    return cell_place(m, h) + h - m + (0 if s == h else s - m)
+        return cell_index(h, m) + s - h
+    return cell_index(m, h) + h - m + (0 if s == h else s - m)
 
 
 @subkernel()
@@ -97,7 +100,7 @@ def rows_of(words: int) -> int:
 
 
 @subkernel()
-def row_place(nodes: int, h: int, s: int) -> int:
+def row_index(nodes: int, h: int, s: int) -> int:
     """Where the score of (h, s, 0) stands, or would."""
     head = h * nodes + _triples(nodes) - _triples(nodes - h)
     if h > 0:

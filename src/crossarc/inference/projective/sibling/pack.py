@@ -1,4 +1,4 @@
-"""The sibling factor of a sentence, from a dense array to rows (`sibling_charts`) and back."""
+"""The sibling factor of a sentence, from a dense array to rows (`charts`) and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crossarc.inference.arithmetic.lanes import (
     store_vector,
 )
 from crossarc.inference.arithmetic.semirings import BEST, SUM
-from crossarc.inference.projective.sibling_charts import part_range, row_place
+from crossarc.inference.projective.sibling.charts import part_range, row_index
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["pack", "part_scores", "unpack"]
@@ -36,10 +36,10 @@ _largest: Any = BEST.reduce
 
 
 @subkernel(inline=True)
-def _fetch(cube: Floats, begin: int, count: int) -> Lanes:
+def _prefetch(cube: Floats, begin: int, count: int) -> Lanes:
     """Read numbers in one go, so that they are in the cache: with gaps, each is waited for.
 
-    Gives some number that is not below 0, so that nobody thinks that they are not needed.
+    The result, some number that is not below 0, defeats dead-code elimination.
     """
     seen = splat(0.0)
     for at in range(begin, begin + count - LANES, LANES):
@@ -90,9 +90,9 @@ def pack(cube: Floats, single: bool, rows: Floats) -> float:
     """
     nodes = cube.shape[0]
     square, target, zero = nodes * nodes, 0, splat(0.0)
-    seen, fetched = (zero, zero), zero
+    seen, prefetched = (zero, zero), zero
     for h in range(nodes):
-        fetched = maximum(_fetch(cube, h * square, square), fetched)
+        prefetched = maximum(_prefetch(cube, h * square, square), prefetched)
         # Rows in the order of their places: what is written beyond one, the next one overwrites.
         source = h * square
         if h == nodes - 1:
@@ -101,21 +101,21 @@ def pack(cube: Floats, single: bool, rows: Floats) -> float:
             seen = _copy_row(cube, source + h * nodes, rows, target, nodes, seen)
         target += nodes
         for s in range(2, h):
-            place = source + s * nodes + 1
-            if place + s + LANES <= cube.size:
-                seen = _copy_row(cube, place, rows, target, s - 1, seen)
+            first = source + s * nodes + 1
+            if first + s + LANES <= cube.size:
+                seen = _copy_row(cube, first, rows, target, s - 1, seen)
             else:
-                seen = _copy_last(cube, place, rows, target, s - 1, seen)
+                seen = _copy_last(cube, first, rows, target, s - 1, seen)
             target += s - 1
         for s in range(h + 1, nodes - 1):
-            place, count = source + s * nodes + s + 1, nodes - 1 - s
+            first, count = source + s * nodes + s + 1, nodes - 1 - s
             if h > 0 or not single:
-                seen = _copy_row(cube, place, rows, target, count, seen)
+                seen = _copy_row(cube, first, rows, target, count, seen)
             else:
                 rows[target : target + count] = 0.0
             target += count
     store_vector(rows, target, zero)
-    is_finite = _sum(seen[0]) == 0.0 and _sum(fetched) >= 0.0
+    is_finite = _sum(seen[0]) == 0.0 and _sum(prefetched) >= 0.0
     return float(_largest(seen[1])) if is_finite else np.nan
 
 
@@ -126,10 +126,10 @@ def unpack(rows: Floats, single: bool, cube: Floats) -> None:
     for h in range(nodes):
         for s in range(1 if h > 0 else 0, 1 if h == 0 and single else nodes):
             first, last = part_range(nodes, h, s)
-            place = row_place(nodes, h, s)
+            row = row_index(nodes, h, s)
             for m in range(first, last):
                 if m != h:
-                    cube[h, s, m] = rows[place + m]
+                    cube[h, s, m] = rows[row + m]
 
 
 @kernel(types.void(READ_FLOAT, READ_INT, READ_INT, types.float64[::1]))
@@ -137,4 +137,4 @@ def part_scores(rows: Floats, heads: Ints, siblings: Ints, out: Floats) -> None:
     """The score of the part of each word of a tree."""
     nodes = heads.shape[0] + 1
     for m in range(1, nodes):
-        out[m - 1] = rows[row_place(nodes, heads[m - 1], siblings[m - 1]) + m]
+        out[m - 1] = rows[row_index(nodes, heads[m - 1], siblings[m - 1]) + m]

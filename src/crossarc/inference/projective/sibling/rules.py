@@ -31,7 +31,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.forest.arrays import ARRAYS, Chart, add, close, join, open_chart, trimmed
-from crossarc.inference.projective.first_order import add_arcs, usable_arcs
+from crossarc.inference.projective.first_order.rules import add_arcs, usable_arcs
 from crossarc.kernels import kernel, subkernel
 
 __all__ = ["emit_sibling"]

@@ -1,0 +1,1 @@
+"""Projective trees scored by their arcs alone (Eisner 1996)."""
