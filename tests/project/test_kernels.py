@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from support.files import ROOT
 
-from crossarc.kernels import KERNEL_MODULES
+from crossarc.kernels.warmup import kernel_modules
 from crossarc.models.labels import log_softmax
 
 USED = """
-from crossarc import kernels
+import sys
 import crossarc as ca
 {program}
-print(*(one.__module__ for own in kernels._KERNELS.values() for one in own if one._compiled))
+from crossarc.kernels import kernels_of
+print(*(one.__module__ for name in sys.modules for one in kernels_of(name) if one.is_ready))
 """
 
 
@@ -39,9 +40,12 @@ def test_every_kernel_is_compiled_by_warmup() -> None:
         for path in source.rglob("*.py")
         if re.search(r"^@kernel\(|: kernel\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert set(KERNEL_MODULES) == found
-    for name in ("crossarc.trees.measures", "crossarc.models.arcs"):
-        assert modules_used(f"kernels.compile_kernels({name!r})").count(name) >= 2
+    assert set(kernel_modules()) == found
+    used = modules_used("from crossarc.kernels.warmup import warmup; warmup(['stats'])")
+    assert sorted(used) == [
+        "crossarc.inference.transition.covington",
+        *["crossarc.trees.measures"] * 4,
+    ]
 
 
 def test_parsing_text_needs_few_kernels() -> None:
