@@ -16,6 +16,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
+from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
@@ -23,6 +24,9 @@ from numba.core.typed_passes import NativeLowering
 from crossarc.kernels.sources import dependencies
 
 __all__ = ["KernelCompiler", "SubkernelDispatcher"]
+
+
+_ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]  # numba has no type information
@@ -49,16 +53,22 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]  # numba has no type informat
 
 
 def _reachable(libraries: Iterable[Any]) -> list[Any]:
-    """Libraries and what their sub-kernels need, directly or not; each once."""
-    found: dict[Any, None] = {}
-    waiting = list(libraries)[::-1]
+    """Libraries and what their sub-kernels need, directly or not; each once, callers first.
+
+    LLVM takes such functions over only where something refers to them already, so a library must
+    not be linked before all those that call it.
+    """
+    callees_first: dict[Any, None] = {}
+    waiting = [(library, False) for library in libraries]
     while waiting:
-        library = waiting.pop()
-        if library not in found:
-            found[library] = None
+        library, is_entered = waiting.pop()
+        if is_entered:
+            callees_first.setdefault(library)
+        elif library not in callees_first:
+            waiting.append((library, True))
             if isinstance(library, _Part):
-                waiting += library._linking_libraries[::-1]
-    return list(found)
+                waiting += [(callee, False) for callee in library._linking_libraries]
+    return list(callees_first)[::-1]
 
 
 def _link(module: Any, libraries: Iterable[Any]) -> None:
@@ -123,6 +133,12 @@ class _KernelLowering(NativeLowering):  # type: ignore[misc]
         state.library = _Whole(codegen, function.__qualname__, function.__module__)
         state.library.enable_object_caching()
         super().run_pass(state)
+        # What an exception in a sub-kernel is made from. Numba sets it for machine code only.
+        for variable in state.library._final_module.global_variables:
+            if variable.name.startswith(_ENVIRONMENT):
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    codegen.set_env(variable.name, environment)
         return True
 
 

@@ -63,7 +63,9 @@ def run_one_by_one(
     threads: int | None,
 ) -> None:
     """The same for a kernel that knows no groups, the longest sentence first."""
-    order = members[np.argsort(-sizes[members], kind="stable")]
+    order = members
+    if len(members) > 1:
+        order = members[np.argsort(-sizes[members], kind="stable")]
     if len(order):
         cells = workspace_size(int(sizes[order[0]]) + 1)
         starts = np.arange(len(order) + 1)

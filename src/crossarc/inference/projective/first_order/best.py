@@ -25,6 +25,7 @@ from crossarc.inference.projective.first_order.blocks import (
     FACTORS,
     PANELS,
     TERMS,
+    TRANSPOSED,
     arc_index,
     blocks_of,
     region,
@@ -137,7 +138,8 @@ def best_heads(
     workspace: Floats,
 ) -> None:
     """Heads of the best tree of each sentence, O(n^3) each; all -1 where there is none."""
-    workspace[:] = 0.0
+    # Of the planes, best trees use those before the transposed ones.
+    workspace[: region(width_of(sizes[order[0]] + 1), TRANSPOSED)] = 0.0
     stack = np.empty(6 * sizes[order[0]] + 6, np.int64)
     item = take(progress)
     while item < starts.shape[0] - 1:

@@ -25,7 +25,7 @@ from crossarc.inference.arithmetic.semirings import BEST
 from crossarc.inference.projective.arcs import column_maximum
 from crossarc.inference.projective.first_order.best import fill_scores
 from crossarc.inference.projective.first_order.blocked_passes import inside_pass
-from crossarc.inference.projective.first_order.blocks import FACTORS, region, width_of
+from crossarc.inference.projective.first_order.blocks import FACTORS, TRANSPOSED, region, width_of
 from crossarc.inference.runtime.work_queue import PROGRESS, finish, take
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
@@ -109,7 +109,7 @@ def envelope(
 
     Scores must not be so large that sums could overflow.
     """
-    workspace[:] = 0.0
+    workspace[: region(width_of(sizes[order[0]] + 1), TRANSPOSED)] = 0.0
     buffers = np.empty((3, sizes[order[0]] + 2))
     item = take(progress)
     while item < starts.shape[0] - 1:
