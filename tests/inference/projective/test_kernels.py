@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.drawn_scores import drawn
-from support.forest_trees import ForestTrees
+from support.forest_trees import ProjectiveForests
 from support.law_base import assert_accurate, assert_marginals
 from support.projective_reference import highest, over_trees
 
@@ -37,7 +37,7 @@ SCALES = st.sampled_from([0.0, 1.0, 10.0, 40.0, 100.0, 1000.0])
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def assert_same(ours: ProjectiveTrees, oracle: ProjectiveTrees, parts: tuple[str, ...]) -> None:
+def assert_same(ours: ProjectiveTrees, oracle: ProjectiveForests, parts: tuple[str, ...]) -> None:
     """log Z, marginals and their logarithms as accurate as promised, and a tree as good."""
     assert_accurate(ours.log_partition(), oracle.log_partition())
     for part in parts:
@@ -55,7 +55,7 @@ def assert_same(ours: ProjectiveTrees, oracle: ProjectiveTrees, parts: tuple[str
 def test_first_order(n: int, scale: float, forbidden: float, labels: int, seed: int) -> None:
     scores = drawn(n, scale, seed, forbidden, labels)
     for root in ROOTS:
-        assert_same(ProjectiveTrees(scores, root=root), ForestTrees(scores, root=root), ("arc",))
+        assert_same(ProjectiveTrees(scores, root=root), ProjectiveForests(scores, root=root), ("arc",))
 
 
 @settings(max_examples=40)
@@ -83,7 +83,7 @@ def test_sibling(n: int, scale: float, forbidden: float, labels: int, seed: int)
     factor = np.random.default_rng(seed).normal(0, scale, (n + 1,) * 3)
     for root in ROOTS:
         ours = ProjectiveTrees(scores, root=root, sibling=factor)
-        assert_same(ours, ForestTrees(scores, root=root, sibling=factor), ("arc", "sibling"))
+        assert_same(ours, ProjectiveForests(scores, root=root, sibling=factor), ("arc", "sibling"))
 
 
 @pytest.mark.parametrize("with_factor", [False, True])
