@@ -11,7 +11,7 @@ some derivation of the goal; forbidden arcs leave no trace.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -20,16 +20,15 @@ from numpy.typing import NDArray
 from crossarc.kernels import READ_FLOAT, subkernel
 
 __all__ = [
-    "ARRAYS",
     "FOREST",
     "NOT_SCORED",
-    "NUMBERING",
     "Arrays",
     "Chart",
     "Forest",
     "Numbering",
     "add",
     "close",
+    "emitter",
     "join",
     "numbered",
     "open_chart",
@@ -72,8 +71,8 @@ class Forest(NamedTuple):
 _READ = types.Array(types.int32, 1, "C", readonly=True)
 #: The type of a forest as an argument of kernels: all arrays are read-only.
 FOREST = types.NamedTuple((_READ, _READ, _READ, _READ, READ_FLOAT), Forest)
-#: The type of `Arrays`, for the signatures of emitters.
-ARRAYS = types.UniTuple(types.int32[::1], 4)
+#: The type of `Arrays`.
+_ARRAYS = types.UniTuple(types.int32[::1], 4)
 
 
 class Numbering(NamedTuple):
@@ -92,8 +91,15 @@ def numbered(first: int, listed: Shorts | None = None) -> Numbering:
     return Numbering(first, numbers)
 
 
-#: The type of a `Numbering` as an argument of emitters.
-NUMBERING = types.NamedTuple((types.int64, _READ), Numbering)
+_NUMBERING = types.NamedTuple((types.int64, _READ), Numbering)
+
+
+def emitter(factors: int = 0) -> Any:
+    """The signature of an emitter: scores [h, m, l], whether one root, and so many numberings."""
+    scores = types.Array(types.float64, 3, "C", readonly=True)
+    return _ARRAYS(scores, types.boolean, *[_NUMBERING] * factors)
+
+
 #: No part of the factor is scored.
 NOT_SCORED = numbered(-1)
 

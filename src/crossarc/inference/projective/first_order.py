@@ -28,17 +28,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.factors import FactorScores
 from crossarc.inference.forest.arrays import (
-    ARRAYS,
     Arrays,
     Chart,
     Numbering,
     add,
     close,
+    emitter,
     join,
     open_chart,
     trimmed,
@@ -51,8 +50,6 @@ from crossarc.kernels import kernel, subkernel
 __all__ = ["FirstOrder", "add_arcs", "allowed_arcs", "emit_first_order"]
 
 Floats = NDArray[np.float64]
-
-_READ3 = types.Array(types.float64, 3, "C", readonly=True)
 
 
 @subkernel()
@@ -77,7 +74,7 @@ def add_arcs(chart: Chart, scores: Floats, h: int, m: int, tail: int) -> int:
     return close(chart)
 
 
-@kernel(ARRAYS(_READ3, types.boolean))
+@kernel(emitter())
 def emit_first_order(scores: Floats, single: bool) -> Arrays:
     """The forest of `scores[h, m, l]`, -inf where an arc is forbidden; parts are its entries."""
     n = scores.shape[0] - 1

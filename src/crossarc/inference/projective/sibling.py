@@ -30,19 +30,17 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.factors import SIBLING, Factor, FactorScores, Given
 from crossarc.inference.forest.arrays import (
-    ARRAYS,
     NOT_SCORED,
-    NUMBERING,
     Arrays,
     Chart,
     Numbering,
     add,
     close,
+    emitter,
     join,
     open_chart,
     part_number,
@@ -58,8 +56,6 @@ __all__ = ["Sibling", "emit_sibling"]
 
 Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
-
-_READ3 = types.Array(types.float64, 3, "C", readonly=True)
 
 
 @subkernel()
@@ -94,7 +90,7 @@ def _add_siblings(
     return close(chart)
 
 
-@kernel(ARRAYS(_READ3, types.boolean, NUMBERING))
+@kernel(emitter(factors=1))
 def emit_sibling(scores: Floats, single: bool, siblings: Numbering) -> Arrays:
     """The forest of `scores[h, m, l]`, -inf where an arc is forbidden, and a sibling factor."""
     n, width = scores.shape[0] - 1, scores.shape[0]

@@ -47,25 +47,30 @@ def expected_surprise(trees: TreeHooks, index: int, other: TreeHooks) -> float:
     return math.fsum([high, low, *(-reference).tolist(), *(-terms).tolist()])
 
 
-def entropy_of_sums(total: Sequence[float], parts: Sequence[tuple[Floats, Floats]]) -> float | None:
+def entropy_of_sums(
+    total: Sequence[float], parts: Sequence[tuple[Floats, Floats]]
+) -> float | None:
     """log Z - E[score], or None where cancellation might take digits from it.
 
-    The rule, proven in docs/numerics.md: relative errors of marginals and the error of log Z are at
-    most r = (8 n + 32) eps, so with scores relative to those of each word's most probable part the
-    entropy is wrong by at most r (1 + sum of p |score - reference|).
+    With scores relative to those of each word's most probable part, the entropy is wrong by at most
+    r (1 + sum of p |score - reference|), where r = (8 n + 32) eps bounds the relative errors of
+    marginals and the error of log Z. Accepted if that is 1e-11 of the entropy (docs/numerics.md).
 
     Args:
         total: log Z as a sum of two floats.
         parts: marginals and scores of each kind of parts, axis 1 being the modifier; each word is
             that of exactly one part of a kind.
     """
-    terms, size = [*total], 1.0
+    words = len(parts[0][0]) - 1
+    terms, size, possible = [*total], 1.0, 0
     for probabilities, scores in parts:
         reference, own = _relative_to_likeliest(probabilities, scores)
         terms += [*(-reference).tolist(), *(-own).tolist()]
         size += float(np.abs(own).sum())
+        possible = max(possible, len(own))
+    if possible == words:
+        return 0.0  # one tree has all of the probability
     entropy = math.fsum(terms)
-    words = len(parts[0][0]) - 1
     error = (8 * words + 32) * np.finfo(np.float64).eps * size
     return entropy if error <= _ENOUGH * entropy else None
 
