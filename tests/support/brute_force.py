@@ -34,7 +34,7 @@ def projective_tree(heads: Heads) -> bool:
     return not any(nonprojective_arcs(heads))
 
 
-def sibling_parts(heads: Heads) -> list[tuple[int, int, int]]:
+def sibling_parts(heads: Heads) -> list[tuple[int, ...]]:
     """(h, s, m) for every arc h -> m: s the modifier of h nearest to m between them, else h."""
     parts = []
     for m, h in enumerate(heads, 1):
@@ -76,8 +76,10 @@ class BruteForce:
     scores: Scores
     root: str = "single"
     support: Callable[[Heads], bool] = any_tree
-    #: sibling[h, s, m], or None for a model of arcs alone.
-    sibling: Scores | None = None
+    #: Scores of parts beyond arcs, sibling[h, s, m] unless `parts_of` says otherwise; or None.
+    factor: Scores | None = None
+    #: The index in `factor` of each part of a tree.
+    parts_of: Callable[[Heads], list[tuple[int, ...]]] = sibling_parts
 
     @property
     def n(self) -> int:
@@ -99,15 +101,15 @@ class BruteForce:
     @cached_property
     def unit(self) -> int:
         """Scores are counted in units of 1 / unit, a power of two."""
-        factor = [] if self.sibling is None else self.sibling[np.isfinite(self.sibling)].tolist()
+        factor = [] if self.factor is None else self.factor[np.isfinite(self.factor)].tolist()
         ratios = [*self._cells.values(), *(float(value).as_integer_ratio() for value in factor)]
         return max((denominator for _, denominator in ratios), default=1)
 
     def _factor_units(self, heads: Heads) -> int:
         """The score of a tree's parts beyond arcs."""
-        if self.sibling is None:
+        if self.factor is None:
             return 0
-        ratios = [float(self.sibling[p]).as_integer_ratio() for p in sibling_parts(heads)]
+        ratios = [float(self.factor[p]).as_integer_ratio() for p in self.parts_of(heads)]
         return sum(a * (self.unit // b) for a, b in ratios)
 
     @cached_property
@@ -199,13 +201,14 @@ class BruteForce:
         return logs
 
     @cached_property
-    def sibling_log_marginals(self) -> NDArray[np.float64]:
-        """The same for sibling parts, as an array [h, s, m]."""
+    def part_log_marginals(self) -> NDArray[np.float64]:
+        """The same for parts beyond arcs, in the shape of the factor."""
         members: dict[tuple[int, ...], list[int]] = {}
         for i, tree in enumerate(self.trees):
-            for part in sibling_parts(tree.heads):
+            for part in self.parts_of(tree.heads):
                 members.setdefault(part, []).append(i)
-        logs = np.full((self.n + 1,) * 3, -math.inf)
+        assert self.factor is not None
+        logs = np.full(self.factor.shape, -math.inf)
         for part, places in members.items():
             logs[part] = self._log_share(places)
         return logs
@@ -231,7 +234,7 @@ class BruteForce:
         scores = self.scores.copy()
         for m, label in labels.items():
             scores[:, m, np.arange(scores.shape[2]) != label] = -math.inf
-        return BruteForce(scores, self.root, agrees, self.sibling)
+        return type(self)(scores, self.root, agrees, self.factor, self.parts_of)
 
     def mutual_information(self) -> NDArray[np.float64]:
         """Sum of p(h, h') log p(h, h') / (p(h) p(h')) for the heads of every two words."""

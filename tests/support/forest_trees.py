@@ -1,29 +1,31 @@
-"""ProjectiveTrees whose sums and best trees come from packed forests: the oracle of the kernels."""
+"""Projective trees from packed forests alone: the oracle of the kernels."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc import ProjectiveTrees, Tree
-from crossarc.inference.forest.inside import log_total, marginals
-from crossarc.inference.forest.viterbi import best_parts
+from crossarc.inference.factors import SIBLING, FactorScores
+from crossarc.inference.forest.arrays import Arrays, Numbering
+from crossarc.inference.forest.trees import ForestTrees
+from crossarc.inference.projective.first_order.rules import emit_first_order
+from crossarc.inference.projective.sibling.rules import emit_sibling
 
 Floats = NDArray[np.float64]
 
 
-class ForestTrees(ProjectiveTrees):
-    def _log_total(self, index: int) -> tuple[float, float]:
-        return log_total(self._forest(index))
+class ProjectiveForests(ForestTrees):
+    """What `ProjectiveTrees` is over, without its kernels and without its knowledge of trees."""
 
-    def _part_marginals(self, index: int, part: Literal["arc", "sibling"], logs: bool) -> Floats:
-        forest = self._forest(index)
-        table = np.empty(len(forest.score))
-        marginals(forest, logs, table)
-        return self._shaped(index, part, table)
+    def __init__(self, scores: Any, *, sibling: Any = None, **options: Any) -> None:
+        super().__init__(scores, **options)
+        if sibling is not None:
+            self._factors["sibling"] = FactorScores(SIBLING, sibling, self._batch, self._is_single)
 
-    def _best(self, index: int) -> Tree | None:
-        forest = self._forest(index)
-        return self._proven(index, forest, best_parts(forest)) if forest.items else None
+    def _emit(self, index: int, scores: Floats, numbering: Mapping[str, Numbering]) -> Arrays:
+        if "sibling" in numbering:
+            return emit_sibling(scores, self._is_single, numbering["sibling"])
+        return emit_first_order(scores, self._is_single)

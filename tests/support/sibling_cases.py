@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 @cache
-def usable_parts(n: int) -> frozenset[tuple[int, int, int]]:
+def usable_parts(n: int) -> frozenset[tuple[int, ...]]:
     """The parts that some tree of n words has."""
     return frozenset(part for heads in all_trees(n) for part in sibling_parts(heads))
 

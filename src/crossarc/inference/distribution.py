@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crossarc.errors import InfeasibleError, ScoreError
 from crossarc.inference.arithmetic.rng import stream
-from crossarc.inference.questions.dependence import Dependence
-from crossarc.inference.questions.information import Information
-from crossarc.inference.questions.likelihood import Likelihood
-from crossarc.inference.questions.moments import Moments
-from crossarc.inference.runtime.answers import Answers
-from crossarc.inference.runtime.batch import Batch, Scores
-from crossarc.once import once
+from crossarc.inference.hooks import Root, TreeHooks
+from crossarc.inference.questions import dependence, information, likelihood, moments
 from crossarc.trees import Tree
 
 __all__ = ["Root", "TreeDistribution", "certified"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Root = Literal["single", "multi"]
-T = TypeVar("T")
-
 
 _TIE = 1e-9
 
@@ -40,87 +26,14 @@ def certified(tree: Tree, score: float, best: float | None = None) -> Tree:
     return tree
 
 
-class TreeDistribution(Information, Dependence, Moments, Likelihood):
+class TreeDistribution(TreeHooks):
     """Trees with probability proportional to the exponential of their score.
 
-    A sub-class says how to sum over its trees and how to find the best ones; scores, batches,
-    errors and everything that follows from sums are here. Results are computed once and kept.
+    A sub-class sums over its trees and finds the best ones: it overrides the abstract hooks of
+    `TreeHooks`, and others where it knows a shorter way. Results are computed once and kept.
     """
 
-    def __init__(
-        self,
-        scores: Scores,
-        *,
-        root: Root = "single",
-        lengths: Sequence[int] | None = None,
-        threads: int | None = None,
-    ) -> None:
-        if root not in ("single", "multi"):
-            raise ValueError(f'root must be "single" or "multi": got {root!r}')
-        self.root: Root = root
-        self._batch = Batch(scores, lengths)
-        self._threads = threads
-
-    # What a sub-class provides for all sentences of the batch, and for sentence `index`.
-
-    @property
-    @abstractmethod
-    def _totals(self) -> Floats:
-        """(2, sentences): log Z as the sum of two floats, (-inf, 0) when there is no tree."""
-
-    @abstractmethod
-    def _arc_tables(self, logs: bool) -> Floats:
-        """Marginals of arcs or their logarithms, labels summed over, flat as the batch is.
-
-        0 or -inf when there is no tree. The totals come with them.
-        """
-
-    @property
-    @abstractmethod
-    def _best_trees(self) -> tuple[Ints, list[float]]:
-        """Heads of the best trees, end to end, -1 when there is none, and scores.
-
-        Without labels, a score is right where it is finite.
-        """
-
-    @abstractmethod
-    def _log_total(self, index: int) -> tuple[float, float]:
-        """log Z as an unevaluated sum of two floats; (-inf, 0) when there is no tree."""
-
-    @abstractmethod
-    def _marginals(self, index: int, logs: bool) -> Floats:
-        """Marginals of arcs in the shape of the scores, or their logarithms."""
-
-    @abstractmethod
-    def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
-        """All trees, best first, that score at most `margin` less than the best."""
-
-    @abstractmethod
-    def _best(self, index: int) -> Tree | None:
-        """The best tree; None when there is none."""
-
-    @abstractmethod
-    def _max_marginals(self, index: int) -> Floats | None:
-        """What `max_marginals` returns; None when there is no tree."""
-
-    @abstractmethod
-    def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
-        """The tree that is best under other scores of arcs, with its score under the model's.
-
-        Factors beyond arcs, where there are any, count `factor_weight` times their scores.
-        """
-
-    @abstractmethod
-    def _drawn(
-        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
-    ) -> list[Tree]:
-        """k random trees of a sentence that has some, or all of them if they must differ."""
-
-    # What a sub-class with factors beyond arcs provides as well.
-
-    def _factors(self, index: int) -> dict[str, Any]:
-        """The factors of one sentence, as arguments of the constructor."""
-        return {}
+    # Sums over trees.
 
     def log_partition(self) -> Any:
         """Log of the summed weight of all trees; -inf when there is none."""
@@ -129,11 +42,27 @@ class TreeDistribution(Information, Dependence, Moments, Likelihood):
 
     def marginals(self) -> Any:
         """Probability of each arc, in the shape of the scores; read-only."""
-        return self._tables(False)
+        return self._all_marginals(False)
 
     def log_marginals(self) -> Any:
         """Log-probability of each arc, also where the probability itself would be 0; read-only."""
-        return self._tables(True)
+        return self._all_marginals(True)
+
+    def log_prob(self, tree: Any = None, *, heads: Any = None) -> Any:
+        """Log-probability of a tree, or that some heads hold together.
+
+        Args:
+            tree: a Tree (for a batch a list of them); without labels under labelled scores, the
+                probabilities of all labels are summed.
+            heads: {m: h} (for a batch a list of them), in place of a tree.
+        """
+        return likelihood.log_prob(self, tree, heads)
+
+    def expected_attachment(self, tree: Any) -> Any:
+        """Expected share of the tree's words that have the right head (and label)."""
+        return likelihood.expected_attachment(self, tree)
+
+    # Best and random trees.
 
     def max_marginals(self) -> Any:
         """For each arc the score of the best tree that has it, -inf without one; read-only."""
@@ -142,11 +71,10 @@ class TreeDistribution(Information, Dependence, Moments, Likelihood):
 
     def argmax(self) -> Any:
         """The tree with the highest score."""
-        if self._is_plain_batch:
-            heads, scores = self._best_trees
-            if all(map(math.isfinite, scores)):
-                pairs = zip(self._batch.rows(heads), scores, strict=True)
-                return [certified(Tree._trusted(own), score) for own, score in pairs]
+        found = self._best_trees if self._batch.is_batch and not self._batch.labelled else None
+        if found is not None and all(map(math.isfinite, found[1])):
+            pairs = zip(self._batch.rows(found[0]), found[1], strict=True)
+            return [certified(Tree._trusted(own), score) for own, score in pairs]
         return self._each(lambda index: self._feasible(index, self._best(index)))
 
     def kbest(self, k: int) -> Any:
@@ -177,7 +105,7 @@ class TreeDistribution(Information, Dependence, Moments, Likelihood):
             self._feasible_total(index)
 
         def drawn(index: int) -> list[Tree]:
-            return self._drawn(index, k, stream(source, index), replace)
+            return self._sample(index, k, stream(source, index), replace)
 
         samples = self._answers.all(drawn)
         return samples if self._batch.is_batch else samples[0]
@@ -194,7 +122,7 @@ class TreeDistribution(Information, Dependence, Moments, Likelihood):
         if not 0.0 <= score_weight <= 1.0:
             raise ValueError(f"score_weight must be from 0 to 1: got {score_weight}")
 
-        def safest(index: int) -> Tree:
+        def least_risk(index: int) -> Tree:
             scores = self._batch.scores(index)
             allowed = scores > -np.inf
             mixed = (1.0 - score_weight) * self._feasible_marginals(index, False)
@@ -204,35 +132,127 @@ class TreeDistribution(Information, Dependence, Moments, Likelihood):
             best = self._feasible(index, self._best(index))
             return certified(tree, cast(float, tree.score), best.score)
 
-        return self._each(safest)
+        return self._each(least_risk)
 
-    # How the answers are made.
+    # Information.
 
-    @once
-    def _answers(self) -> Answers:
-        return Answers((self._batch.sizes**3 + 1000).tolist(), self._threads)
+    def entropy(self) -> Any:
+        """Entropy in nats."""
+        return self._each(self._entropy)
 
-    def _tables(self, logs: bool) -> Any:
-        """Marginals, or their logarithms."""
-        if self._is_plain_batch:
-            arcs = self._arc_tables(logs)
-            if np.isfinite(self._totals[0]).all():
-                return self._batch.squares(arcs)
-        return self._each(lambda index: self._feasible_marginals(index, logs))
+    def cross_entropy(self, other: Self) -> Any:
+        """-E log p_other, the expectation under this distribution, in nats."""
+        information.check_comparable(self, other)
+        return self._each(lambda index: self._cross_entropy(index, other))
 
-    @property
-    def _is_plain_batch(self) -> bool:
-        """Whether frequent questions can be answered without a call a sentence."""
-        return self._batch.is_batch and not self._batch.labelled
+    def kl(self, other: Self) -> Any:
+        """KL(self || other) in nats; infinite where other forbids what this one allows."""
+        information.check_comparable(self, other)
+        return self._each(lambda index: self._divergence(index, other))
 
-    def _sum_total(self, index: int) -> float:
-        high, low = self._log_total(index)
-        return high + low
+    # Dependence between the heads of words.
 
-    def _each(self, answer: Callable[[int], T]) -> T | list[T]:
-        """The answer for the sentence, or the list of answers for a batch."""
-        answers = [answer(index) for index in range(len(self._batch))]
-        return answers if self._batch.is_batch else answers[0]
+    def given(self, heads: Any, *, labels: Any = None) -> Self:
+        """The distribution over the trees that have these heads (and labels), in proportion.
+
+        Everything can be asked of it: its marginals are conditional probabilities. Without such a
+        tree its log_partition() is -inf, and other questions raise InfeasibleError.
+
+        Args:
+            heads: {m: h}; for a batch a list of them.
+            labels: {m: l}, likewise; labelled scores only.
+        """
+        return dependence.given(self, heads, labels)
+
+    def joint(self, first: Any, second: Any) -> Any:
+        """The probability that a tree has both of two arcs.
+
+        Args:
+            first, second: arcs (h, m), or (h, m, l) under labelled scores; or arrays of them,
+                whose last axis is an arc, and which are paired as NumPy broadcasts the other axes.
+                For a batch, lists of these. Without l, labels are summed over.
+
+        Returns:
+            A float, or an array for arrays of arcs.
+        """
+        return dependence.joint(self, first, second)
+
+    def conditional(self, arc: Any, given: Any) -> Any:
+        """The probability of an arc in the trees that have another; arguments as for `joint`.
+
+        NaN where the given arc has no probability.
+        """
+        return dependence.conditional(self, arc, given)
+
+    def entropy_drop(self, *, labels: bool = True) -> Any:
+        """By how much the entropy falls, in the mean, when a word's head becomes known.
+
+        An array with one number a word, in nats. This is the entropy of the word's head itself,
+        for a tree says all about it (docs/inference.md).
+
+        Args:
+            labels: whether labelled words become known with their labels.
+        """
+        return self._each(lambda index: dependence.entropy_drop(self, index, labels))
+
+    def mutual_information(self, *, negligible: float = 1e-14) -> Any:
+        """What each word's head says about each other word's, in nats: an (n, n) array.
+
+        On the diagonal the entropies of single heads. Labels add nothing elsewhere: given its
+        arc, a label depends on no other word.
+
+        Args:
+            negligible: heads up to this probability are left out. Each takes at most d log(1 / d)
+                with it, d being this number; a larger one saves time.
+        """
+        if not 0.0 <= negligible < 1.0:
+            raise ValueError(f"negligible must be from 0 to below 1: got {negligible}")
+        return self._in_parallel(lambda index: self._mutual_information(index, negligible))
+
+    # Second moments.
+
+    def hessian_product(self, direction: Any) -> Any:
+        """The derivative of the marginals along a direction of the scores.
+
+        The Hessian of log Z times the direction: entry a is the covariance of arc a with the sum of
+        the direction over a tree's arcs. O(n^3) a sentence.
+
+        Args:
+            direction: an array in the shape of the scores (for a batch a list of them), finite
+                where an arc is allowed and not read elsewhere.
+        """
+        given = moments.read_functions(self, direction, "direction")
+        return self._in_parallel(
+            lambda index: moments.hessian_product(self, index, given[index], "direction")
+        )
+
+    def covariance(self, f: Any, g: Any) -> Any:
+        """The covariance of two sums over a tree's arcs, of f[h, m(, l)] and of g[h, m(, l)].
+
+        Args:
+            f, g: arrays in the shape of the scores, as for `hessian_product`.
+        """
+        first, second = (moments.read_functions(self, *one) for one in ((f, "f"), (g, "g")))
+        return self._in_parallel(
+            lambda index: moments.covariance(self, index, first[index], second[index])
+        )
+
+    def variance(self, f: Any) -> Any:
+        """The variance of the sum of f[h, m(, l)] over a tree's arcs; see `covariance`."""
+        found = self.covariance(f, f)
+        return [max(0.0, one) for one in found] if self._batch.is_batch else max(0.0, found)
+
+    def entropy_gradient(self) -> Any:
+        """The derivative of the entropy in each score, in the shape of the scores.
+
+        Minus the Hessian of log Z times the scores; 0 for forbidden arcs.
+        """
+        scores = self._batch.scores
+        return self._in_parallel(
+            lambda index: -moments.hessian_product(self, index, scores(index), "scores", 1.0)
+        )
+
+    # How lists are made.
 
     def _lists(self, ranked: Callable[[int], Iterator[Tree]]) -> Iterator[Tree] | list[list[Tree]]:
         """Trees, best first: an iterator, or for a batch a list of lists."""
@@ -247,36 +267,9 @@ class TreeDistribution(Information, Dependence, Moments, Likelihood):
             return trees(0)
         return cast(list[list[Tree]], self._each(lambda index: list(trees(index))))
 
-    def _feasible(self, index: int, answer: T | None) -> T:
-        """The answer, unless there is none because there is no tree."""
-        if answer is None:
-            raise InfeasibleError(
-                f"{self._batch.name(index)}no tree is possible: too many arcs are forbidden, or "
-                "constraints contradict each other"
-            )
-        return answer
-
-    def _feasible_total(self, index: int) -> tuple[float, float]:
-        high, low = self._log_total(index)
-        return self._feasible(index, (high, low) if high > -math.inf else None)
-
-    def _feasible_marginals(self, index: int, logs: bool) -> Floats:
-        marginals = self._marginals(index, logs)
-        return self._feasible(index, marginals if self._sum_total(index) > -math.inf else None)
-
-    def _fitting(self, totals: Floats) -> Floats:
-        """log Z of all sentences, as sums of two floats, unless some scores are too large."""
-        if np.isnan(totals[0]).any():
-            index = int(np.isnan(totals[0]).argmax())
-            raise ScoreError(
-                f"{self._batch.name(index)}scores beyond 1e12 cannot be summed over: scale them "
-                "down, or use -inf to forbid an arc"
-            )
-        return totals
-
-    def _given(self, values: Any, kind: type[Any]) -> list[Any]:
-        listed = list(values) if self._batch.is_batch else [values]
-        if len(listed) != len(self._batch) or not all(isinstance(one, kind) for one in listed):
-            what = f"a list of {len(self._batch)}" if self._batch.is_batch else "one"
-            raise ValueError(f"expected {what} {kind.__name__}, as there are sentences")
-        return listed
+    def _all_marginals(self, logs: bool) -> Any:
+        if self._batch.is_batch and not self._batch.labelled:
+            arcs = self._flat_marginals(logs)
+            if np.isfinite(self._totals[0]).all():
+                return self._batch.squares(arcs)
+        return self._each(lambda index: self._feasible_marginals(index, logs))

@@ -1,17 +1,23 @@
-"""Factors beyond arcs: scores of pairs and triples of arcs, dense or as a list of parts."""
+"""Factors beyond arcs: scores of parts that have several arcs, dense or as a list."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crossarc.errors import ScoreError
+from crossarc.inference.runtime.batch import Batch
 
-__all__ = ["Given", "Parts"]
+__all__ = ["SIBLING", "Factor", "FactorScores", "Given", "Parts"]
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 
 
@@ -19,7 +25,7 @@ class Parts:
     """A sparse factor: the scores of some parts; those not listed score 0.
 
     Args:
-        index: (p, k), the place of each part in the dense array of the factor; no place twice.
+        index: (p, k), the index of each part in the dense array of the factor; none twice.
         score: (p,), finite natural logarithms.
 
     Raises:
@@ -27,21 +33,22 @@ class Parts:
     """
 
     def __init__(self, index: ArrayLike, score: ArrayLike) -> None:
-        places, scores = np.asarray(index), np.asarray(score)
-        if places.size == 0 and places.dtype.kind == "f":
-            places = places.astype(np.int32)
-        if places.ndim != 2 or places.dtype.kind not in "iu":
+        indices, scores = np.asarray(index), np.asarray(score)
+        if indices.size == 0 and indices.dtype.kind == "f":
+            indices = indices.astype(np.int32)
+        if indices.ndim != 2 or indices.dtype.kind not in "iu":
             raise ScoreError(
-                f"Parts: index must be whole numbers (parts, k): got {places.dtype} {places.shape}"
+                f"Parts: index must be whole numbers (parts, k): got {indices.dtype} "
+                f"{indices.shape}"
             )
-        if scores.shape != (len(places),) or scores.dtype.kind not in "fiu":
+        if scores.shape != (len(indices),) or scores.dtype.kind not in "fiu":
             raise ScoreError(
-                f"Parts: score must be ({len(places)},), one number a part: got {scores.dtype} "
+                f"Parts: score must be ({len(indices)},), one number a part: got {scores.dtype} "
                 f"{scores.shape}"
             )
-        if places.size and (places.min() < 0 or places.max() >= 1 << 30):
+        if indices.size and (indices.min() < 0 or indices.max() >= 1 << 30):
             raise ScoreError("Parts: index must not be negative or beyond 2^30")
-        self.index: Shorts = places.astype(np.int32)
+        self.index: Shorts = indices.astype(np.int32)
         self.score: Floats = scores.astype(np.float64)
         self.index.flags.writeable = self.score.flags.writeable = False
 
@@ -53,3 +60,228 @@ class Parts:
 
 
 Given = NDArray[Any] | Parts
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """What a factor scores.
+
+    Attributes:
+        name: the constructors' argument, and the `part` of marginals.
+        axes: a letter for each axis of the dense array; the last one is the modifier.
+        usable: given which arcs [h, m] are allowed and whether the root has one modifier, where
+            trees may have parts; entries elsewhere are never read.
+        parts_of: given the heads of a tree, the index of each of its parts, (p, axes).
+        one_per_word: whether each word of a tree is the modifier of exactly one part.
+    """
+
+    name: str
+    axes: str
+    usable: Callable[[Bools, bool], Bools]
+    parts_of: Callable[[Ints], Ints]
+    one_per_word: bool = False
+
+    def shape(self, width: int) -> tuple[int, ...]:
+        """Of the dense array of a sentence with `width` - 1 words."""
+        return (width,) * len(self.axes)
+
+
+class FactorScores:
+    """A factor of every sentence of a batch, checked and copied.
+
+    Args:
+        factor: what is scored.
+        given: an array or Parts; for a batch a list, for padded scores also a padded array.
+        batch: the scores of the same sentences.
+        single: whether the root has one modifier.
+
+    Attributes:
+        listed: for each sentence None, or of listed parts the scores and indices in the flat dense
+            array, -1 for a part that no tree has.
+
+    Raises:
+        ScoreError: a wrong shape or index, or a score that is not finite.
+    """
+
+    def __init__(
+        self, factor: Factor, given: Given | Sequence[Given], batch: Batch, single: bool
+    ) -> None:
+        self.factor = factor
+        self._batch = batch
+        self._single = single
+        arrays = self._by_sentence(given)
+        self.listed: list[tuple[Floats, Ints] | None] = [None] * len(arrays)
+        self._allocate()
+        for index, one in enumerate(arrays):
+            if isinstance(one, Parts):
+                self.listed[index] = self._checked_parts(index, one)
+                self._keep_parts(index)
+            else:
+                self._keep_array(index, self._checked_array(index, one))
+
+    # How scores are kept: here as dense arrays; kernels may need them otherwise.
+
+    def _allocate(self) -> None:
+        self._arrays: dict[int, Floats] = {}
+
+    def _keep_parts(self, index: int) -> None:
+        """`listed` has them."""
+
+    def _keep_array(self, index: int, array: Floats) -> None:
+        is_finite = np.isfinite(array).all()
+        self._arrays[index] = array.copy() if is_finite else self._usable_only(index, array)
+
+    def dense(self, index: int) -> Floats:
+        """The scores of a sentence as a dense array; what trees cannot use means nothing."""
+        listed = self.listed[index]
+        return self._arrays[index] if listed is None else self._unlisted(index, *listed)
+
+    # What is asked of them.
+
+    def count(self, index: int) -> int:
+        """How many parts `scores` has."""
+        listed = self.listed[index]
+        width = self._batch.width(index)
+        return int(width ** len(self.factor.axes)) if listed is None else len(listed[0])
+
+    def scores(self, index: int) -> Floats:
+        """The scores of all parts, flat, or of those that are listed."""
+        listed = self.listed[index]
+        return self.dense(index).reshape(-1) if listed is None else listed[0]
+
+    def shaped(self, index: int, values: Floats) -> Floats:
+        """One value for each of `scores`, in the shape that was given."""
+        if self.listed[index] is not None:
+            return values
+        return values.reshape(self.factor.shape(self._batch.width(index)))
+
+    def given(self, index: int, weight: float = 1.0) -> Given:
+        """The factor of one sentence, as it was given, times a weight."""
+        listed = self.listed[index]
+        if listed is None:
+            return self.dense(index) * weight
+        scores, indices = listed
+        used = indices >= 0
+        shape = self.factor.shape(self._batch.width(index))
+        return Parts(
+            np.stack(np.unravel_index(indices[used], shape), axis=1), scores[used] * weight
+        )
+
+    def of_tree(self, index: int, heads: Ints) -> list[float]:
+        """The scores of the parts of a tree."""
+        parts, listed = self.factor.parts_of(heads), self.listed[index]
+        if listed is None:
+            found: list[float] = self.dense(index)[tuple(parts.T)].tolist()
+            return found
+        scores = dict(zip(listed[1].tolist(), listed[0].tolist(), strict=True))
+        flat = np.ravel_multi_index(tuple(parts.T), self.factor.shape(len(heads) + 1))
+        return [scores.get(one, 0.0) for one in flat.tolist()]
+
+    # Checks.
+
+    def _by_sentence(self, given: Any) -> list[Any]:
+        batch, name = self._batch, self.factor.name
+        if not batch.is_batch:
+            return [given]
+        if isinstance(given, Parts) or len(given) != len(batch):
+            raise ScoreError(
+                f"{name} must be a list of {len(batch)} arrays or Parts, as there are sentences"
+            )
+        order = len(self.factor.axes)
+        if isinstance(given, np.ndarray) and given.ndim == order + 1:
+            widths = (batch.sizes + 1).tolist()
+            return [one[(slice(w),) * order] for one, w in zip(given, widths, strict=True)]
+        return list(given)
+
+    def _checked_array(self, index: int, given: Any) -> Floats:
+        array, shape = np.asarray(given), self.factor.shape(self._batch.width(index))
+        if array.shape != shape or array.dtype.kind not in "fiu":
+            raise ScoreError(
+                f"{self._batch.name(index)}{self.factor.name} must be real numbers {shape}, "
+                f"[{', '.join(self.factor.axes)}]: got {array.dtype} {array.shape}"
+            )
+        return np.ascontiguousarray(array, np.float64)
+
+    def _checked_parts(self, index: int, given: Parts) -> tuple[Floats, Ints]:
+        width, name = self._batch.width(index), f"{self._batch.name(index)}{self.factor.name}"
+        order, shape = len(self.factor.axes), self.factor.shape(width)
+        if given.index.shape[1] != order:
+            raise ScoreError(
+                f"{name} parts have {order} indices, [{', '.join(self.factor.axes)}]: got "
+                f"{given.index.shape[1]}"
+            )
+        outside = (given.index >= width).any(axis=1)
+        if outside.any():
+            where = given.index[outside][0].tolist()
+            raise ScoreError(f"{name} part {where} is not in a sentence of {width - 1}")
+        indices = np.ravel_multi_index(tuple(given.index.T.astype(np.int64)), shape)
+        if len(np.unique(indices)) < len(indices):
+            ordered = np.sort(indices)
+            twice = ordered[:-1][ordered[1:] == ordered[:-1]][0]
+            where = [int(i) for i in np.unravel_index(twice, shape)]
+            raise ScoreError(f"{name} part {where} is listed twice")
+        usable = self._usable(index).reshape(-1)[indices]
+        scores = np.where(usable, given.score, 0.0)
+        bad = ~np.isfinite(scores)
+        if bad.any():
+            self._refuse(index, given.index[bad][0].tolist(), scores[bad][0])
+        return scores, np.where(usable, indices, -1)
+
+    def _usable(self, index: int) -> Bools:
+        return self.factor.usable(self._batch.square(index) > -np.inf, self._single)
+
+    def _usable_only(self, index: int, array: Floats) -> Floats:
+        """A copy with 0 where no tree has a part, of an array that is not finite everywhere."""
+        usable = self._usable(index)
+        bad = np.argwhere(usable & ~np.isfinite(array))
+        if len(bad):
+            self._refuse(index, bad[0].tolist(), float(array[tuple(bad[0])]))
+        return np.where(usable, array, 0.0)
+
+    def _unlisted(self, index: int, scores: Floats, indices: Ints) -> Floats:
+        """Listed parts as a dense array."""
+        full = np.zeros(self.factor.shape(self._batch.width(index)))
+        full.reshape(-1)[indices[indices >= 0]] = scores[indices >= 0]
+        return full
+
+    def _refuse(self, index: int, where: list[int], value: float) -> None:
+        raise ScoreError(
+            f"{self._batch.name(index)}{self.factor.name}[{', '.join(map(str, where))}] is "
+            f"{value}: use finite numbers; arcs are forbidden by -inf in scores"
+        )
+
+
+@lru_cache(maxsize=8)
+def _between(width: int) -> Bools:
+    """[h, s, m]: where s is strictly between h and m, or h itself."""
+    h, s, m = np.ogrid[:width, :width, :width]
+    between: Bools = ((h < s) & (s < m)) | ((m < s) & (s < h))
+    between |= (s == h) & (h != m)
+    return between
+
+
+def _usable_siblings(allowed: Bools, single: bool) -> Bools:
+    """Where both arcs are allowed; a single root has no siblings."""
+    siblings = allowed | np.eye(len(allowed), dtype=bool)
+    if single:
+        siblings[0, 1:] = False
+    usable: Bools = _between(len(allowed)) & allowed[:, None, :] & siblings[:, :, None]
+    return usable
+
+
+def _sibling_parts(heads: Ints) -> Ints:
+    """(h, s, m) for every arc of a tree, words in order."""
+    words = np.arange(1, len(heads) + 1)
+    right = words > heads
+    # Modifiers of one head and side follow each other from the inside out.
+    order = np.lexsort((np.abs(words - heads), right, heads))
+    before, after = order[:-1], order[1:]
+    follows = (heads[before] == heads[after]) & (right[before] == right[after])
+    siblings = heads.copy()
+    siblings[after[follows]] = words[before[follows]]
+    return np.stack([heads, siblings, words], axis=1)
+
+
+#: sibling[h, s, m], one for every arc h -> m: s is the modifier of h nearest to m between h and m,
+#: or s = h when there is none.
+SIBLING = Factor("sibling", "hsm", _usable_siblings, _sibling_parts, one_per_word=True)

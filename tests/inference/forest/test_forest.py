@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from support.chance import assert_distribution
 
 from crossarc.inference.forest import Forest
-from crossarc.inference.forest.distinct import sample_distinct
 from crossarc.inference.forest.expectation import divergence, entropy, expectation
 from crossarc.inference.forest.inside import inside_weights, log_total, marginals
 from crossarc.inference.forest.kbest import ranked, ranked_within
-from crossarc.inference.forest.sampling import sample
+from crossarc.inference.forest.sampling import sample, sample_distinct
 from crossarc.inference.forest.viterbi import best_parts, max_marginals
 
 Derivation = tuple[int, ...]

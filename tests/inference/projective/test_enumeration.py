@@ -87,7 +87,7 @@ def test_all_trees(n: int, kind: str, root: str, with_factor: bool) -> None:
     by_score = [tree.score for tree in ranked]
     np.testing.assert_allclose(by_score, truth.tree_scores(), rtol=0.0, atol=rounding)
     if with_factor:
-        logs = truth.sibling_log_marginals
+        logs = truth.part_log_marginals
         np.testing.assert_allclose(trees.log_marginals("sibling"), logs, rtol=1e-12, atol=1e-12)
         assert_marginals(trees.marginals("sibling"), np.exp(logs))
 
@@ -101,7 +101,7 @@ def test_labelled_trees_with_factors(root: str, labels: int) -> None:
     trees = ProjectiveTrees(scores, root=root, sibling=sibling)
     assert_accurate(trees.log_partition(), truth.log_partition())
     assert_marginals(trees.marginals(), truth.marginals)
-    assert_marginals(trees.marginals("sibling"), np.exp(truth.sibling_log_marginals))
+    assert_marginals(trees.marginals("sibling"), np.exp(truth.part_log_marginals))
     np.testing.assert_allclose(trees.max_marginals(), truth.max_marginals(), atol=1e-12)
     ranked = [key_of(tree) for tree in trees.kbest(2000)]
     assert ranked == [tree.key for tree in truth.trees]

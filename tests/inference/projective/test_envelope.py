@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from support.drawn_scores import drawn
 from support.law_base import assert_accurate, assert_marginals
 
-from crossarc.inference.projective.eisner_envelope import envelope
-from crossarc.inference.projective.eisner_plain import infer_plain
-from crossarc.inference.projective.eisner_wide import infer_wide
+from crossarc.inference.projective.first_order import sums
 from crossarc.inference.runtime.batch import Batch
 from crossarc.inference.runtime.quantities import MARGINALS
 
@@ -22,9 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def potentials(batch: Batch, single: bool) -> Floats:
-    out = np.empty(int(batch.sizes.sum()))
-    envelope(batch.arcs, batch.sizes, batch.offsets, single, out)
-    return out
+    return sums._envelope(batch, single, np.arange(len(batch)), 1)
 
 
 def partial_trees(scores: Floats, words: range) -> list[float]:
@@ -78,11 +74,12 @@ def test_no_item_weighs_more_than_1(n: int, seed: int, forbidden: float, single:
 def test_float64_is_enough_with_them(n: int, scale: float, single: bool) -> None:
     """Where potentials that look at single words are not, and with the results of wide numbers."""
     batch = Batch([drawn(n, scale, 1)])
+    outs, totals, members = np.zeros((3, len(batch.arcs))), np.empty((3, 2, 1)), np.zeros(1, int)
     arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets, single, MARGINALS)
-    outs, totals = np.zeros((3, len(batch.arcs))), np.empty((3, 2, 1))
-    infer_plain(*arrays, np.empty(0), outs[0], totals[0])
-    infer_plain(*arrays, potentials(batch, single), outs[1], totals[1])
-    infer_wide(*arrays, outs[2], totals[2])
+    arguments = [(*arrays, outs[way], totals[way]) for way in range(3)]
+    sums._in_blocks(batch, members, arguments[0], np.empty(0), 1)
+    sums._in_blocks(batch, members, arguments[1], potentials(batch, single), 1)
+    sums._in_lockstep(batch, members, arguments[2], True, 1)
     assert np.isposinf(totals[0, 0, 0])
     assert_accurate(float(totals[1].sum()), float(totals[2].sum()))
     assert_marginals(outs[1], outs[2])

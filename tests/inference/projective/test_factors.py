@@ -42,7 +42,7 @@ def test_parts_are_copies() -> None:
         (np.zeros((3, 3)), r"sibling must be real numbers \(3, 3, 3\), \[h, s, m\]: got float64"),
         (np.zeros((4, 4, 4)), r"got float64 \(4, 4, 4\)"),
         (np.full((3, 3, 3), "x"), "real numbers"),
-        (Parts([[0, 1]], [1.0]), "parts have 3 places"),
+        (Parts([[0, 1]], [1.0]), r"sibling parts have 3 indices, \[h, s, m\]: got 2"),
         (Parts([[0, 0, 3]], [1.0]), r"sibling part \[0, 0, 3\] is not in a sentence of 2"),
         (Parts([[1, 1, 2], [0, 0, 1], [1, 1, 2]], [1.0, 2.0, 3.0]), r"\[1, 1, 2\] is listed twice"),
     ],

@@ -15,17 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.drawn_scores import drawn
-from support.forest_trees import ForestTrees
+from support.forest_trees import ProjectiveForests
+from support.input_laws import DRAWS, QUESTIONS
 from support.law_base import assert_accurate, assert_marginals
 from support.projective_reference import highest, over_trees
 
 from crossarc import InfeasibleError, ProjectiveTrees
-from crossarc.inference.projective.eisner_plain import infer_plain
-from crossarc.inference.projective.eisner_wide import infer_wide
-from crossarc.inference.projective.short_alone import short_alone
-from crossarc.inference.projective.sibling_factor import SiblingFactor
-from crossarc.inference.projective.sibling_sums_alone import sum_alone
-from crossarc.inference.projective.sibling_wide import sum_wide
+from crossarc.inference.projective.first_order import sums as first_order_sums
+from crossarc.inference.projective.sibling import sums as sibling_sums
+from crossarc.inference.projective.sibling.factor import SiblingFactor
 from crossarc.inference.runtime.batch import Batch
 from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 
@@ -37,17 +35,139 @@ SCALES = st.sampled_from([0.0, 1.0, 10.0, 40.0, 100.0, 1000.0])
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def assert_same(ours: ProjectiveTrees, oracle: ProjectiveTrees, parts: tuple[str, ...]) -> None:
+def assert_logs(found: Floats, expected: Floats) -> None:
+    """Logarithms of probabilities, -inf in the same entries."""
+    np.testing.assert_array_equal(found == -np.inf, expected == -np.inf)
+    possible = expected > -np.inf
+    np.testing.assert_allclose(found[possible], expected[possible], rtol=1e-12, atol=1e-12)
+
+
+def assert_same(ours: ProjectiveTrees, oracle: ProjectiveForests, parts: tuple[str, ...]) -> None:
     """log Z, marginals and their logarithms as accurate as promised, and a tree as good."""
     assert_accurate(ours.log_partition(), oracle.log_partition())
     for part in parts:
         assert_marginals(ours.marginals(part), oracle.marginals(part))
-        found, expected = ours.log_marginals(part), oracle.log_marginals(part)
-        np.testing.assert_array_equal(found == -np.inf, expected == -np.inf)
-        possible = expected > -np.inf
-        np.testing.assert_allclose(found[possible], expected[possible], rtol=1e-12, atol=1e-12)
+        assert_logs(ours.log_marginals(part), oracle.log_marginals(part))
     score = oracle.argmax().score
     assert ours.argmax().score == pytest.approx(score, rel=1e-13, abs=1e-13)
+
+
+#: What sends sentences to one kernel or another: their number, lengths, and the scale of scores.
+#: By themselves, in lockstep, by blocks (beyond 50 words), with better potentials, in wide numbers.
+COMPANIES = {
+    "one": ([17], 1.0),
+    "lockstep": ([13, 20, 17, 20, 19, 20, 20, 18, 20], 1.0),
+    "one of 60 words": ([60], 1.0),
+    "two of more than 50 words": ([52, 60], 1.0),
+    "potentials": ([30, 52, 29], 30.0),
+    "wide": ([13, 40, 55], 1000.0),
+}
+
+
+def company(
+    lengths: list[int], scale: float, with_factor: bool, labels: int = 0
+) -> tuple[list[Floats], list[Floats] | None]:
+    """Scores, some arcs forbidden in every other sentence, and factors."""
+    scores = [drawn(n, scale, n, 0.3 * (i % 2), labels) for i, n in enumerate(lengths)]
+    factors = [np.random.default_rng(n).normal(0, scale, (n + 1,) * 3) for n in lengths]
+    return scores, factors if with_factor else None
+
+
+def assert_company(
+    scores: list[Floats], factors: list[Floats] | None, root: str, ours: ProjectiveTrees
+) -> None:
+    """Every answer of kernels about a batch, against the forest of each sentence."""
+    parts = ("arc",) if factors is None else ("arc", "sibling")
+    found = {(part, logs): _tables(ours, part, logs) for part in parts for logs in (False, True)}
+    for index, one in enumerate(scores):
+        factor = None if factors is None else factors[index]
+        oracle = ProjectiveForests(one, root=root, sibling=factor)
+        assert_accurate(ours.log_partition()[index], oracle.log_partition())
+        for part in parts:
+            assert_marginals(found[part, False][index], oracle.marginals(part))
+            assert_logs(found[part, True][index], oracle.log_marginals(part))
+        best = ours.argmax()[index]
+        assert best.score == pytest.approx(oracle.argmax().score, rel=1e-13, abs=1e-13)
+        # The heads have that score, too.
+        assert oracle.log_prob(best) == pytest.approx(
+            best.score - oracle.log_partition(), rel=1e-12, abs=1e-12 * abs(best.score) + 1e-12
+        )
+
+
+def _tables(trees: ProjectiveTrees, part: str, logs: bool) -> list[Floats]:
+    return list(trees.log_marginals(part) if logs else trees.marginals(part))
+
+
+@pytest.mark.parametrize("with_factor", [False, True])
+@pytest.mark.parametrize("root", ROOTS)
+@pytest.mark.parametrize("name", COMPANIES)
+def test_every_kernel_against_forests(name: str, root: str, with_factor: bool) -> None:
+    scores, factors = company(*COMPANIES[name], with_factor)
+    ours = ProjectiveTrees(scores, root=root, sibling=factors)
+    assert_company(scores, factors, root, ours)
+
+
+def break_kernels(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """Let one number that the kernels give be a little wrong, or have them refuse."""
+
+    def spoiled(kernel: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            if what == "refuse":
+                raise AssertionError("a kernel was called")
+            answer = kernel(*arguments)
+            if what == "total" and isinstance(answer, np.ndarray):
+                answer[0] += 1e-10 * np.maximum(1.0, np.abs(answer[0]))
+            if what in ("arcs", "parts") and isinstance(answer, np.ndarray):
+                tables = [one for one in arguments if isinstance(one, np.ndarray) and one.size]
+                for table in tables[:1] if what == "arcs" else tables[1:]:
+                    table *= 1.0 + 1e-10
+            if what == "best" and isinstance(answer, tuple):
+                answer[-1][:] += 1e-10 * np.maximum(1.0, np.abs(answer[-1]))
+            return answer
+
+        return call
+
+    for module, name in (
+        (first_order_sums, "sum_over_trees"),
+        (first_order_sums, "best_trees"),
+        (sibling_sums, "sum_over_trees"),
+        (sibling_sums, "best_trees"),
+    ):
+        monkeypatch.setattr(module, name, spoiled(getattr(module, name)))
+
+
+@pytest.mark.parametrize("with_factor", [False, True])
+@pytest.mark.parametrize("what", ["total", "arcs", "parts", "best"])
+def test_a_wrong_number_is_noticed(
+    what: str, with_factor: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparison above is with something else than the kernels."""
+    if what == "parts" and not with_factor:
+        return
+    scores, factors = company([13, 14], 1.0, with_factor)
+    assert_company(scores, factors, "single", ProjectiveTrees(scores, sibling=factors))
+    break_kernels(monkeypatch, what)
+    with pytest.raises(AssertionError):
+        assert_company(scores, factors, "single", ProjectiveTrees(scores, sibling=factors))
+
+
+@pytest.mark.parametrize("with_factor", [False, True])
+def test_the_oracle_calls_no_kernel(with_factor: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it need to: every question is answered."""
+    scores, factors = company([6, 5], 1.0, with_factor, labels=2)
+    break_kernels(monkeypatch, "refuse")
+    for ask in (lambda trees: trees.log_partition(), lambda trees: trees.argmax()):
+        with pytest.raises(AssertionError, match="a kernel was called"):
+            ask(ProjectiveTrees(scores, sibling=factors))
+    oracle = ProjectiveForests(scores, sibling=factors)
+    assert len(oracle.log_partition()) == 2
+    best = oracle.argmax()
+    for ask in (*QUESTIONS.values(), *DRAWS.values()):
+        assert len(ask(oracle)) == 2
+    assert max(oracle.log_prob(best)) < 0.0
+    assert oracle.kl(oracle) == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert len(oracle.hessian_product(scores)) == 2
+    assert len(oracle.joint([(0, 1)] * 2, [(1, 2)] * 2)) == 2
 
 
 @settings(max_examples=80)
@@ -55,7 +175,9 @@ def assert_same(ours: ProjectiveTrees, oracle: ProjectiveTrees, parts: tuple[str
 def test_first_order(n: int, scale: float, forbidden: float, labels: int, seed: int) -> None:
     scores = drawn(n, scale, seed, forbidden, labels)
     for root in ROOTS:
-        assert_same(ProjectiveTrees(scores, root=root), ForestTrees(scores, root=root), ("arc",))
+        assert_same(
+            ProjectiveTrees(scores, root=root), ProjectiveForests(scores, root=root), ("arc",)
+        )
 
 
 @settings(max_examples=40)
@@ -63,14 +185,14 @@ def test_first_order(n: int, scale: float, forbidden: float, labels: int, seed: 
 def test_short_and_long(n: int, scale: float, forbidden: float, single: bool, seed: int) -> None:
     """The kernels for short and long sentences are two implementations of the same algorithm."""
     scores = drawn(n, scale, seed, forbidden)
-    for wanted in (LOG_PARTITION, MARGINALS, LOG_MARGINALS):
+    for quantity in (LOG_PARTITION, MARGINALS, LOG_MARGINALS):
         (total, table), (other, expected) = (
-            infer(scores, single, wanted, True) for infer in (short, first_order)
+            infer(scores, single, quantity, False) for infer in (lockstep, blocks)
         )
         assert (total == math.inf) == (other == math.inf)
         if math.isfinite(total):
             assert_accurate(total, other)
-        if math.isfinite(total) and wanted != LOG_PARTITION:
+        if math.isfinite(total) and quantity != LOG_PARTITION:
             np.testing.assert_array_equal(np.isneginf(table), np.isneginf(expected))
             possible = np.isfinite(expected)
             np.testing.assert_allclose(table[possible], expected[possible], 1e-12, 1e-14)
@@ -83,7 +205,7 @@ def test_sibling(n: int, scale: float, forbidden: float, labels: int, seed: int)
     factor = np.random.default_rng(seed).normal(0, scale, (n + 1,) * 3)
     for root in ROOTS:
         ours = ProjectiveTrees(scores, root=root, sibling=factor)
-        assert_same(ours, ForestTrees(scores, root=root, sibling=factor), ("arc", "sibling"))
+        assert_same(ours, ProjectiveForests(scores, root=root, sibling=factor), ("arc", "sibling"))
 
 
 @pytest.mark.parametrize("with_factor", [False, True])
@@ -98,66 +220,62 @@ def test_against_the_recursive_definition(root: str, with_factor: bool) -> None:
     assert trees.argmax().score == pytest.approx(best, rel=1e-14)
 
 
-def first_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple[float, Floats]:
-    """One arithmetic alone, by panels; log Z is infinite where float64 is refused."""
+def blocks(scores: Floats, single: bool, quantity: int, wide: bool) -> tuple[float, Floats]:
+    """By the kernel for long sentences; log Z is infinite where float64 is refused."""
+    return first_order(scores, single, quantity, wide, in_blocks=not wide)
+
+
+def lockstep(scores: Floats, single: bool, quantity: int, wide: bool) -> tuple[float, Floats]:
+    """By the kernel for short sentences."""
+    return first_order(scores, single, quantity, wide, in_blocks=False)
+
+
+def first_order(
+    scores: Floats, single: bool, quantity: int, wide: bool, *, in_blocks: bool
+) -> tuple[float, Floats]:
     batch, totals = Batch([scores]), np.empty((2, 1))
-    out = np.zeros(len(batch.arcs))
-    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets, single, wanted)
-    if plain:
-        infer_plain(*arrays, np.empty(0), out, totals)
+    out, members = np.zeros(len(batch.arcs)), np.zeros(1, np.int64)
+    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets)
+    arguments = (*arrays, single, quantity, out, totals)
+    if in_blocks:
+        first_order_sums._in_blocks(batch, members, arguments, np.empty(0), 1)
     else:
-        infer_wide(*arrays, out, totals)
+        first_order_sums._in_lockstep(batch, members, arguments, wide, 1)
     return float(totals.sum()), batch.square(0, out)
 
 
-def short(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple[float, Floats]:
-    """The same by the kernel for short sentences."""
-    if not plain:
-        return first_order(scores, single, wanted, plain)
-    batch, totals = Batch([scores]), np.empty((2, 1))
-    out, first = np.zeros(len(batch.arcs)), np.zeros(1, np.int64)
-    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets, first, np.array([0, 1]))
-    short_alone(*arrays, single, wanted, out, totals, 0, 1, np.empty(0))
-    return float(totals.sum()), batch.square(0, out)
-
-
-def second_order(scores: Floats, single: bool, wanted: int, plain: bool) -> tuple[float, Floats]:
-    """The same with a sibling factor that belongs to the scores."""
+def second_order(scores: Floats, single: bool, quantity: int, wide: bool) -> tuple[float, Floats]:
+    """With a sibling factor that belongs to the scores."""
     batch, totals = Batch([scores]), np.empty((2, 1))
     width = len(scores)
     cube = np.random.default_rng(width).normal(0, max(1.0, np.std(scores)), (width,) * 3)
     factor = SiblingFactor([cube], batch, single)
-    out, parts, first = np.zeros(len(batch.arcs)), np.zeros_like(factor.rows), np.zeros(1, np.int64)
-    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets, factor.rows, factor.starts)
-    if plain:
-        trees = (np.empty(0, np.int64),) * 3
-        order = (factor.largest, first, np.array([0, 1]), single, wanted, *trees)
-        sum_alone(*arrays, *order, out, parts, totals, 0, 1, np.empty(0))
-    else:
-        sum_wide(*arrays, first, single, wanted, out, parts, totals, 0, 1)
+    out, parts = np.zeros(len(batch.arcs)), np.zeros_like(factor.rows)
+    members, results = np.zeros(1, np.int64), (out, parts, totals)
+    sibling_sums._sum(batch, factor, single, quantity, members, results, 1, wide=wide)
     return float(totals.sum()), np.concatenate([out, factor.unpacked(0, parts, 0.0).reshape(-1)])
 
 
-@pytest.mark.parametrize("infer", [first_order, short, second_order])
+@pytest.mark.parametrize("infer", [blocks, lockstep, second_order])
 @pytest.mark.parametrize("single", [True, False])
 @pytest.mark.parametrize(("n", "scale"), [(1, 1.0), (5, 10.0), (12, 1.0), (20, 3.0)])
 def test_two_arithmetics(infer: Any, single: bool, n: int, scale: float) -> None:
     scores = drawn(n, scale, 1)
-    for wanted in (LOG_PARTITION, MARGINALS, LOG_MARGINALS):
-        plain, wide = (infer(scores, single, wanted, way) for way in (True, False))
-        assert math.isfinite(plain[0])
-        assert plain[0] == pytest.approx(wide[0], rel=1e-14, abs=1e-14)
-        np.testing.assert_allclose(plain[1], wide[1], rtol=1e-13, atol=1e-14)
+    for quantity in (LOG_PARTITION, MARGINALS, LOG_MARGINALS):
+        float64, wide = (infer(scores, single, quantity, way) for way in (False, True))
+        assert math.isfinite(float64[0])
+        assert float64[0] == pytest.approx(wide[0], rel=1e-14, abs=1e-14)
+        np.testing.assert_allclose(float64[1], wide[1], rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.parametrize("infer", [first_order, short, second_order])
+@pytest.mark.parametrize("infer", [blocks, lockstep, second_order])
 @pytest.mark.parametrize("single", [True, False])
 def test_float64_refuses_what_it_cannot_hold(infer: Any, single: bool) -> None:
     """Standard deviation 1000, and one arc that is 2,000 below all others."""
     rare = np.zeros((7, 7))
     rare[2, 5] = -2000.0
     for scores in (drawn(20, 1000.0, 1), rare):
-        assert infer(scores, single, MARGINALS, True)[0] == math.inf
+        assert infer(scores, single, MARGINALS, False)[0] == math.inf
 
 
 @pytest.mark.parametrize("with_factor", [False, True])
@@ -247,11 +365,31 @@ def test_sibling_sentences_in_lockstep(root: str, labels: int) -> None:
         assert together.argmax()[place].score == alone.argmax().score
 
 
-def test_ties_are_broken_the_same_way_everywhere() -> None:
-    """All trees tie."""
-    for n in (1, 7, 8, 20):
-        trees = ProjectiveTrees([np.zeros((n + 1, n + 1))] * 2, threads=2)
-        assert len({tuple(tree.heads.tolist()) for tree in trees.argmax()}) == 1
+@pytest.mark.parametrize("with_factor", [False, True])
+@pytest.mark.parametrize("root", ROOTS)
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 20, 55])
+def test_ties(n: int, root: str, with_factor: bool) -> None:
+    """Where trees tie, the first derivation wins, as in forests; in any company, for any threads.
+
+    Scores are 0 or 1, so that nearly every choice is a tie.
+    """
+    rng = np.random.default_rng(n)
+    lengths = [n, n + 1, n + 2, max(1, n - 1), n]
+    batch = [rng.integers(0, 2, (m + 1,) * 2).astype(float) for m in lengths]
+    cubes = [rng.integers(0, 2, (m + 1,) * 3).astype(float) for m in lengths]
+    batch[0][:] = cubes[0][:] = 0.0
+    factors = cubes if with_factor else [None] * len(batch)
+    expected = [
+        ProjectiveForests(one, root=root, sibling=factor).argmax()
+        for one, factor in zip(batch, factors, strict=True)
+    ]
+    assert expected[0].heads.tolist() == list(range(n))
+    for one, factor, tree in zip(batch, factors, expected, strict=True):
+        assert ProjectiveTrees(one, root=root, sibling=factor).argmax() == tree
+    for threads in (1, 2):
+        sibling = cubes if with_factor else None
+        trees = ProjectiveTrees(batch, root=root, sibling=sibling, threads=threads)
+        assert trees.argmax() == expected
 
 
 def test_scores_that_overflow_have_a_best_tree() -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.brute_force import BruteForce, projective_tree
 
@@ -114,19 +114,35 @@ def test_the_example_of_the_notes() -> None:
     assert set(zip(*np.nonzero(trees.marginals("sibling") > 0.5), strict=True)) == set(siblings)
 
 
-@given(st.integers(2, 9), ROOTS, SEEDS)
-def test_divergence_of_first_order_from_sibling(n: int, root: str, seed: int) -> None:
-    scores, factor = normal(seed, n + 1, n + 1), normal(seed + 1, n + 1, n + 1, n + 1)
+@given(st.integers(2, 5), ROOTS, st.sampled_from([1.0, 10.0]), SEEDS)
+def test_divergence_of_first_order_from_sibling(n: int, root: str, scale: float, seed: int) -> None:
+    """By the list of all trees; the divergence is between distributions of two models."""
+    scores = normal(seed, n + 1, n + 1, scale=scale)
+    factor = normal(seed + 1, n + 1, n + 1, n + 1, scale=scale)
     first = ProjectiveTrees(scores, root=root)
     second = ProjectiveTrees(scores, root=root, sibling=factor)
-    for p, q in ((first, second), (second, first)):
-        direct = math.fsum(
-            math.exp(p.log_prob(tree)) * (p.log_prob(tree) - q.log_prob(tree))
-            for tree in p.kbest(60)
-        )
-        if n <= 4:
-            assert p.kl(q) == pytest.approx(direct, abs=1e-12)
-        assert p.cross_entropy(q) == pytest.approx(p.entropy() + p.kl(q), rel=1e-14)
+    truth = [BruteForce(scores, root, projective_tree, one) for one in (None, factor)]
+    for (p, q), (p_truth, q_truth) in (
+        ((first, second), (truth[0], truth[1])),
+        ((second, first), (truth[1], truth[0])),
+    ):
+        divergence = p_truth.kl(q_truth)
+        assert p.kl(q) == pytest.approx(divergence, rel=1e-12, abs=1e-12)
+        expected = p_truth.cross_entropy(q_truth)
+        assert p.cross_entropy(q) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert p.entropy() == pytest.approx(p_truth.entropy(), rel=1e-12, abs=1e-12)
+
+
+@settings(max_examples=20)
+@given(st.integers(6, 12), ROOTS, SEEDS)
+def test_divergence_of_longer_sentences(n: int, root: str, seed: int) -> None:
+    """The mean of log p - log q over samples of p, within six standard errors."""
+    scores, factor = normal(seed, n + 1, n + 1), normal(seed + 1, n + 1, n + 1, n + 1)
+    p = ProjectiveTrees(scores, root=root)
+    q = ProjectiveTrees(scores, root=root, sibling=factor)
+    gains = [p.log_prob(tree) - q.log_prob(tree) for tree in p.sample(500, seed=seed)]
+    error = np.std(gains) / math.sqrt(len(gains))
+    assert abs(p.kl(q) - np.mean(gains)) <= 6.0 * error
 
 
 def test_sparse_scores_make_small_forests() -> None:

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from crossarc import SpanningTrees
-from crossarc.inference.questions.dependence import Dependence
+from crossarc.inference.questions.dependence import (
+    joint_by_constraints,
+    mutual_information_by_constraints,
+)
 from crossarc.inference.spanning.pairs import joint_arcs
 
 ROOTS = ["single", "multi"]
@@ -69,7 +72,7 @@ def test_joint_is_the_probability_of_two_heads(name: str, root: Any) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_mutual_information_by_constrained_sums(name: str, root: Any) -> None:
     trees = SpanningTrees(CASES[name], root=root)
-    expected = Dependence._information(trees, 0, 1e-14)
+    expected = mutual_information_by_constraints(trees, 0, 1e-14)
     found = trees.mutual_information()
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-10)
 
@@ -82,7 +85,7 @@ def test_where_the_determinant_loses_all_digits() -> None:
     first, second = arcs[:200][apart], arcs[200:][apart]
     found, errors = np.empty(len(first)), np.empty(len(first))
     joint_arcs(*trees._lift_tables(0), first, second, found, errors)
-    exact = Dependence._joint_heads(trees, 0, first, second)
+    exact = joint_by_constraints(trees, 0, first, second)
     assert np.abs(found - exact).max() > 1.0
     assert (np.abs(found - exact) <= errors + 1e-300).all()
     np.testing.assert_allclose(trees.joint(first, second), exact, rtol=0.0, atol=1e-12)

@@ -6,9 +6,11 @@ module of its own, which is loaded, and compiled once, when it is first needed:
     viterbi        the best derivation; for each part the best derivation with it
     inside         log Z, inside and outside weights, marginals of parts
     kbest          all derivations, best first, lazily
-    sampling       independent draws
-    distinct       draws without replacement
-    expectation    expected values, entropy, divergence
+    sampling       draws with and without replacement
+    expectation    expected values, entropy, divergence, Hessian products
+
+`ForestTrees` (in `trees`) asks them: a deduction system that emits forests of dependency trees is a
+`TreeDistribution` with all its methods.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """A forest as compact arrays, and how a deduction system writes one.
 
 Items are numbered so that tails come before heads; the goal is the last one. The rule instances
-that build an item (its hyperedges) stand together. An instance has no, one or two tails, and at
+that build an item (its hyperedges) are consecutive. An instance has no, one or two tails, and at
 most one part, whose score it counts. Twelve bytes an instance, four an item.
 
 An emitter adds the instances of one item after another, in an order in which tails come first, and
-`trimmed` then takes out what the goal does not need. So every instance of a finished forest is in
+`trimmed` then removes what the goal does not need. So every instance of a complete forest is in
 some derivation of the goal; forbidden arcs leave no trace.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -19,10 +19,27 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import READ_FLOAT, subkernel
 
-__all__ = ["ARRAYS", "FOREST", "Chart", "Forest", "add", "close", "join", "open_chart", "trimmed"]
+__all__ = [
+    "FOREST",
+    "NOT_SCORED",
+    "Arrays",
+    "Chart",
+    "Forest",
+    "Numbering",
+    "add",
+    "close",
+    "emitter",
+    "join",
+    "numbered",
+    "open_chart",
+    "part_number",
+    "trimmed",
+]
 
 Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
+#: What an emitter returns: all of a forest but the scores.
+Arrays = tuple[Shorts, Shorts, Shorts, Shorts]
 
 
 class Forest(NamedTuple):
@@ -54,13 +71,49 @@ class Forest(NamedTuple):
 _READ = types.Array(types.int32, 1, "C", readonly=True)
 #: The type of a forest as an argument of kernels: all arrays are read-only.
 FOREST = types.NamedTuple((_READ, _READ, _READ, _READ, READ_FLOAT), Forest)
-_SHORTS = types.int32[::1]
-#: What an emitter returns: all of a forest but the scores.
-ARRAYS = types.UniTuple(_SHORTS, 4)
+#: The type of `Arrays`.
+_ARRAYS = types.UniTuple(types.int32[::1], 4)
+
+
+class Numbering(NamedTuple):
+    """Which numbers the parts of a factor have in a forest."""
+
+    #: The number of the first part, if `listed` is empty: the others follow in C order.
+    first: int
+    #: The number of each part, flat in C order, -1 for a part that is not scored; read-only.
+    listed: Shorts
+
+
+def numbered(first: int, listed: Shorts | None = None) -> Numbering:
+    """A numbering from `first` on, or by `listed`, which becomes read-only."""
+    numbers = np.empty(0, np.int32) if listed is None else listed
+    numbers.flags.writeable = False
+    return Numbering(first, numbers)
+
+
+_NUMBERING = types.NamedTuple((types.int64, _READ), Numbering)
+
+
+def emitter(factors: int = 0) -> Any:
+    """The signature of an emitter: scores [h, m, l], whether one root, and so many numberings."""
+    scores = types.Array(types.float64, 3, "C", readonly=True)
+    return _ARRAYS(scores, types.boolean, *[_NUMBERING] * factors)
+
+
+#: No part of the factor is scored.
+NOT_SCORED = numbered(-1)
+
+
+@subkernel()
+def part_number(listed: Shorts, first: int, index: int) -> int:
+    """The number of the part with this index in the flat factor; -1 if it is not scored."""
+    if listed.shape[0] > 0:
+        return int(listed[index])
+    return first + index if first >= 0 else -1
 
 
 class Chart(NamedTuple):
-    """A forest while it is written: arrays with room to spare, and how much of them is used."""
+    """A forest while it is written: arrays with spare capacity, and how much of them is used."""
 
     used: Shorts
     first: Shorts
@@ -71,7 +124,7 @@ class Chart(NamedTuple):
 
 @subkernel()
 def open_chart(items: int, instances: int) -> Chart:
-    """Room for so many items and instances; pages that are never written take no memory."""
+    """Capacity for so many items and instances; pages never written take no memory."""
     first = np.empty(items + 1, np.int32)
     first[0] = 0
     return Chart(
@@ -86,9 +139,9 @@ def open_chart(items: int, instances: int) -> Chart:
 @subkernel()
 def add(chart: Chart, left: int, right: int, part: int) -> None:
     """Another instance of the item that is being written."""
-    place = chart.used[1]
-    chart.left[place], chart.right[place], chart.part[place] = left, right, part
-    chart.used[1] = place + 1
+    e = chart.used[1]
+    chart.left[e], chart.right[e], chart.part[e] = left, right, part
+    chart.used[1] = e + 1
 
 
 @subkernel()

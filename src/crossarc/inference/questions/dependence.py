@@ -2,237 +2,207 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
 from crossarc.inference.constraints import constrain
-from crossarc.inference.questions.arcs import label_shares, read_arcs
-from crossarc.inference.runtime.answers import Answers
 from crossarc.inference.runtime.batch import Batch
 
-__all__ = ["Dependence"]
+if TYPE_CHECKING:
+    from crossarc.inference.hooks import TreeHooks
+
+__all__ = [
+    "conditional",
+    "entropy_drop",
+    "given",
+    "head_entropies",
+    "information_of_word",
+    "joint",
+    "joint_by_constraints",
+    "mutual_information_by_constraints",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-T = TypeVar("T")
+Distribution = TypeVar("Distribution", bound="TreeHooks")
 
-# So many constrained copies of a sentence are summed over together.
-_TOGETHER = 64
-
-
-class Dependence(ABC):
-    """The questions about a distribution in which some heads are given."""
-
-    root: Any
-    _batch: Batch
-    _threads: int | None
-
-    @property
-    @abstractmethod
-    def _answers(self) -> Answers: ...
-
-    @abstractmethod
-    def _each(self, answer: Callable[[int], T]) -> T | list[T]: ...
-
-    @abstractmethod
-    def _given(self, values: Any, kind: type[Any]) -> list[Any]: ...
-
-    @abstractmethod
-    def _factors(self, index: int) -> dict[str, Any]: ...
-
-    @abstractmethod
-    def _feasible_marginals(self, index: int, logs: bool) -> Floats: ...
-
-    @abstractmethod
-    def marginals(self) -> Any:
-        """Probability of each arc, in the shape of the scores; read-only."""
-
-    def given(self, heads: Any, *, labels: Any = None) -> Self:
-        """The distribution over the trees that have these heads (and labels), in proportion.
-
-        Everything can be asked of it: its marginals are conditional probabilities. Without such a
-        tree its log_partition() is -inf, and other questions raise InfeasibleError.
-
-        Args:
-            heads: {m: h}; for a batch a list of them.
-            labels: {m: l}, likewise; labelled scores only.
-        """
-        some = self._given(heads, Mapping)
-        names = [None] * len(some) if labels is None else self._given(labels, Mapping)
-        arrays = [
-            constrain(self._batch.scores(index), heads=own, labels=names[index])
-            for index, own in enumerate(some)
-        ]
-        places = range(len(arrays))
-        return self._over(arrays if self._batch.is_batch else arrays[0], places, self._threads)
-
-    def joint(self, first: Any, second: Any) -> Any:
-        """The probability that a tree has both of two arcs.
-
-        Args:
-            first, second: arcs (h, m), or (h, m, l) under labelled scores; or arrays of them,
-                whose last axis is an arc, and which are paired as NumPy broadcasts the other axes.
-                For a batch, lists of these. Without l, labels are summed over.
-
-        Returns:
-            A float, or an array for arrays of arcs.
-        """
-        left, right = self._arcs(first), self._arcs(second)
-        return self._apart(lambda index: self._joint(index, left[index], right[index]))
-
-    def conditional(self, arc: Any, given: Any) -> Any:
-        """The probability of an arc in the trees that have another; arguments as for `joint`.
-
-        NaN where the given arc has no probability.
-        """
-        left, right = self._arcs(arc), self._arcs(given)
-
-        def share(index: int) -> Any:
-            both = self._joint(index, left[index], right[index])
-            alone = self._joint(index, right[index], right[index])
-            with np.errstate(invalid="ignore"):
-                return _plain(np.minimum(np.divide(both, alone), 1.0))
-
-        return self._apart(share)
-
-    def entropy_drop(self, *, labels: bool = True) -> Any:
-        """By how much the entropy falls, in the mean, when a word's head becomes known.
-
-        An array with one number a word, in nats. This is the entropy of the word's head itself,
-        for a tree says all about it (docs/inference.md).
-
-        Args:
-            labels: whether labelled words become known with their labels.
-        """
-
-        def drop(index: int) -> Floats:
-            chances = self._feasible_marginals(index, False)
-            if chances.ndim == 3 and not labels:
-                chances = chances.sum(axis=2)
-            by_word = np.moveaxis(chances, 1, 0)[1:].reshape(len(chances) - 1, -1)
-            logs = np.log(by_word, out=np.zeros_like(by_word), where=by_word > 0.0)
-            return cast(Floats, np.maximum(0.0, -(by_word * logs).sum(axis=1)))
-
-        return self._each(drop)
-
-    def mutual_information(self, *, negligible: float = 1e-14) -> Any:
-        """What each word's head says about each other word's, in nats: an (n, n) array.
-
-        On the diagonal the entropies of the heads alone. Labels add nothing elsewhere: given its
-        arc, a label depends on no other word.
-
-        Args:
-            negligible: heads up to this probability are left out. Each takes at most d log(1 / d)
-                with it, d being this number; a larger one saves time.
-        """
-        if not 0.0 <= negligible < 1.0:
-            raise ValueError(f"negligible must be from 0 to below 1: got {negligible}")
-        return self._apart(lambda index: self._information(index, negligible))
-
-    def _apart(self, answer: Callable[[int], Any]) -> Any:
-        """The answers, over threads; marginals, which all of them need, come first."""
-        self._each(self._head_chances)
-        found = self._answers.all(answer)
-        return found if self._batch.is_batch else found[0]
-
-    # Sums over the constrained trees; a sub-class may know a shorter way.
-
-    def _joint_heads(self, index: int, left: Ints, right: Ints) -> Floats:
-        """The probability of each pair of arcs of two words, rows (h, m); O(n^3) for a new arc."""
-        distinct, kinds = np.unique(right, axis=0, return_inverse=True)
-        tables = self._conditionals(index, distinct)
-        chances = self._head_chances(index)[distinct[:, 0], distinct[:, 1]]
-        found = tables[kinds.reshape(-1), left[:, 0], left[:, 1]]
-        return found * chances[kinds.reshape(-1)]
-
-    def _information(self, index: int, negligible: float) -> Floats:
-        n = int(self._batch.sizes[index])
-        table = np.diag(self._each_entropy(index))
-        for m in range(1, n):
-            rest = self._information_of(index, m, negligible)[m:]
-            table[m - 1, m:] = table[m:, m - 1] = rest
-        return table
-
-    def _each_entropy(self, index: int) -> Floats:
-        chances = self._head_chances(index)[:, 1:]
-        logs = np.log(chances, out=np.zeros_like(chances), where=chances > 0.0)
-        return cast(Floats, np.maximum(0.0, -(chances * logs).sum(axis=0)))
-
-    def _information_of(self, index: int, m: int, negligible: float) -> Floats:
-        """What the head of word m says about those of words 1..n."""
-        chances = self._head_chances(index)
-        heads = np.flatnonzero(chances[:, m] > negligible)
-        arcs = np.stack([heads, np.full(len(heads), m)], axis=1)
-        given = self._conditionals(index, arcs)[:, :, 1:]
-        free = np.broadcast_to(chances[:, 1:], given.shape)
-        used = (given > 0.0) & (free > 0.0)
-        logs = np.log(np.divide(given, free, out=np.ones_like(given), where=used))
-        # p log(p / q) - p + q is never negative.
-        gains = (given * logs - given + free).sum(axis=1)
-        return cast(Floats, chances[heads, m] @ gains)
-
-    def _conditionals(self, index: int, arcs: Ints) -> Floats:
-        """Marginals [h, m], labels summed over, given each of some arcs; 0 if impossible."""
-        scores = self._batch.scores(index)
-        out = np.zeros((len(arcs), *scores.shape[:2]))
-        possible = np.flatnonzero(self._head_chances(index)[arcs[:, 0], arcs[:, 1]] > 0.0)
-        for begin in range(0, len(possible), _TOGETHER):
-            some = possible[begin : begin + _TOGETHER]
-            arrays = [constrain(scores, heads={int(m): int(h)}) for h, m in arcs[some]]
-            tables = self._over(arrays, [index] * len(some), 1).marginals()
-            for place, table in zip(some, tables, strict=True):
-                out[place] = table if table.ndim == 2 else table.sum(axis=2)
-        return out
-
-    def _over(self, scores: Any, places: Sequence[int], threads: int | None) -> Self:
-        """The same kind of distribution over other scores, with the factors of some sentences."""
-        factors = [self._factors(index) for index in places]
-        batched = isinstance(scores, list)
-        named = {
-            name: [own[name] for own in factors] if batched else factors[0][name]
-            for name in (factors[0] if factors else {})
-        }
-        kind = cast(Callable[..., Self], type(self))
-        return kind(scores, root=self.root, threads=threads, **named)
-
-    # Arcs.
-
-    def _head_chances(self, index: int) -> Floats:
-        """Marginals [h, m], labels summed over."""
-        table = self._feasible_marginals(index, False)
-        return table if table.ndim == 2 else table.sum(axis=2)
-
-    def _arcs(self, arcs: Any) -> list[Ints]:
-        batch = self._batch
-        listed = list(arcs) if batch.is_batch else [arcs]
-        if len(listed) != len(batch):
-            raise ScoreError(f"arcs for {len(listed)} sentences were given, there are {len(batch)}")
-        return [
-            read_arcs(own, batch.scores(i).shape, batch.name(i)) for i, own in enumerate(listed)
-        ]
-
-    def _joint(self, index: int, left: Ints, right: Ints) -> Any:
-        chances = self._head_chances(index)
-        shape = np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
-        first = np.broadcast_to(left, (*shape, left.shape[-1])).reshape(-1, left.shape[-1])
-        second = np.broadcast_to(right, (*shape, right.shape[-1])).reshape(-1, right.shape[-1])
-        found = np.zeros(len(first))
-        apart = first[:, 1] != second[:, 1]
-        same = (first[:, :2] == second[:, :2]).all(axis=1)
-        found[same] = chances[first[same, 0], first[same, 1]]
-        if apart.any():
-            left_arcs, right_arcs = first[apart, :2], second[apart, :2]
-            found[apart] = self._joint_heads(index, left_arcs, right_arcs)
-        return _plain(
-            (found * label_shares(self._batch, index, first, second, same)).reshape(shape)
-        )
+# So many constrained copies of a sentence are summed over at once.
+_COPIES = 64
 
 
-def _plain(values: Any) -> Any:
-    """A float where there is no axis."""
+def given(trees: Distribution, heads: Any, labels: Any) -> Distribution:
+    """`TreeDistribution.given`."""
+    batch, some = trees._batch, trees._given(heads, Mapping)
+    names = [None] * len(some) if labels is None else trees._given(labels, Mapping)
+    arrays = [
+        constrain(batch.scores(index), heads=own, labels=names[index])
+        for index, own in enumerate(some)
+    ]
+    scores = arrays if batch.is_batch else arrays[0]
+    return trees._with_scores(scores, range(len(arrays)), trees._threads)
+
+
+def joint(trees: TreeHooks, first: Any, second: Any) -> Any:
+    """`TreeDistribution.joint`."""
+    left, right = _read_arcs(trees._batch, first), _read_arcs(trees._batch, second)
+    return trees._in_parallel(lambda index: _joint(trees, index, left[index], right[index]))
+
+
+def conditional(trees: TreeHooks, arc: Any, given: Any) -> Any:
+    """`TreeDistribution.conditional`."""
+    left, right = _read_arcs(trees._batch, arc), _read_arcs(trees._batch, given)
+
+    def share(index: int) -> Any:
+        both = _joint(trees, index, left[index], right[index])
+        alone = _joint(trees, index, right[index], right[index])
+        with np.errstate(invalid="ignore"):
+            return _float_if_scalar(np.minimum(np.divide(both, alone), 1.0))
+
+    return trees._in_parallel(share)
+
+
+def entropy_drop(trees: TreeHooks, index: int, labels: bool) -> Floats:
+    """The entropy of each word's head, or of head and label."""
+    table = trees._feasible_marginals(index, False)
+    if table.ndim == 3 and not labels:
+        table = table.sum(axis=2)
+    return _entropies(np.moveaxis(table, 1, 0)[1:].reshape(len(table) - 1, -1))
+
+
+def head_entropies(trees: TreeHooks, index: int) -> Floats:
+    """The entropy of each word's head, labels summed over."""
+    return _entropies(trees._head_probabilities(index)[:, 1:].T)
+
+
+def _entropies(rows: Floats) -> Floats:
+    logs = np.log(rows, out=np.zeros_like(rows), where=rows > 0.0)
+    return cast(Floats, np.maximum(0.0, -(rows * logs).sum(axis=1)))
+
+
+# Sums over constrained trees, which any distribution has.
+
+
+def joint_by_constraints(trees: TreeHooks, index: int, left: Ints, right: Ints) -> Floats:
+    """The probability of each pair of arcs of two words, rows (h, m); O(n^3) for a new arc."""
+    distinct, kinds = np.unique(right, axis=0, return_inverse=True)
+    tables = _conditionals(trees, index, distinct)
+    probabilities = trees._head_probabilities(index)[distinct[:, 0], distinct[:, 1]]
+    found = tables[kinds.reshape(-1), left[:, 0], left[:, 1]]
+    return found * probabilities[kinds.reshape(-1)]
+
+
+def mutual_information_by_constraints(trees: TreeHooks, index: int, negligible: float) -> Floats:
+    """What each word's head says about each other word's, (n, n); entropies on the diagonal."""
+    n = int(trees._batch.sizes[index])
+    table = np.diag(head_entropies(trees, index))
+    for m in range(1, n):
+        rest = information_of_word(trees, index, m, negligible)[m:]
+        table[m - 1, m:] = table[m:, m - 1] = rest
+    return table
+
+
+def information_of_word(trees: TreeHooks, index: int, m: int, negligible: float) -> Floats:
+    """What the head of word m says about those of words 1..n."""
+    probabilities = trees._head_probabilities(index)
+    heads = np.flatnonzero(probabilities[:, m] > negligible)
+    arcs = np.stack([heads, np.full(len(heads), m)], axis=1)
+    given = _conditionals(trees, index, arcs)[:, :, 1:]
+    free = np.broadcast_to(probabilities[:, 1:], given.shape)
+    used = (given > 0.0) & (free > 0.0)
+    logs = np.log(np.divide(given, free, out=np.ones_like(given), where=used))
+    # p log(p / q) - p + q is never negative.
+    gains = (given * logs - given + free).sum(axis=1)
+    return cast(Floats, probabilities[heads, m] @ gains)
+
+
+def _conditionals(trees: TreeHooks, index: int, arcs: Ints) -> Floats:
+    """Marginals [h, m], labels summed over, given each of some arcs; 0 if impossible."""
+    scores = trees._batch.scores(index)
+    out = np.zeros((len(arcs), *scores.shape[:2]))
+    possible = np.flatnonzero(trees._head_probabilities(index)[arcs[:, 0], arcs[:, 1]] > 0.0)
+    for begin in range(0, len(possible), _COPIES):
+        some = possible[begin : begin + _COPIES]
+        arrays = [constrain(scores, heads={int(m): int(h)}) for h, m in arcs[some]]
+        constrained = trees._with_scores(arrays, [index] * len(some), 1)
+        for copy, row in enumerate(some):
+            out[row] = constrained._head_probabilities(copy)
+    return out
+
+
+# Arcs as users name them: (h, m), or (h, m, l) with a label.
+
+
+def _joint(trees: TreeHooks, index: int, left: Ints, right: Ints) -> Any:
+    probabilities = trees._head_probabilities(index)
+    shape = np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
+    first = np.broadcast_to(left, (*shape, left.shape[-1])).reshape(-1, left.shape[-1])
+    second = np.broadcast_to(right, (*shape, right.shape[-1])).reshape(-1, right.shape[-1])
+    found = np.zeros(len(first))
+    two_words = first[:, 1] != second[:, 1]
+    same = (first[:, :2] == second[:, :2]).all(axis=1)
+    found[same] = probabilities[first[same, 0], first[same, 1]]
+    if two_words.any():
+        left_arcs, right_arcs = first[two_words, :2], second[two_words, :2]
+        found[two_words] = trees._joint_heads(index, left_arcs, right_arcs)
+    labels = _label_probabilities(trees._batch, index, first, second, same)
+    return _float_if_scalar((found * labels).reshape(shape))
+
+
+def _read_arcs(batch: Batch, arcs: Any) -> list[Ints]:
+    listed = list(arcs) if batch.is_batch else [arcs]
+    if len(listed) != len(batch):
+        raise ScoreError(f"arcs for {len(listed)} sentences were given, there are {len(batch)}")
+    return [
+        _checked_arcs(own, batch.scores(i).shape, batch.name(i)) for i, own in enumerate(listed)
+    ]
+
+
+def _checked_arcs(arcs: Any, shape: tuple[int, ...], name: str) -> Ints:
+    """An array of arcs whose last axis is (h, m) or (h, m, l), checked against scores."""
+    array = np.asarray(arcs)
+    columns = (2,) if len(shape) == 2 else (2, 3)
+    if array.ndim == 0 or array.shape[-1] not in columns or array.dtype.kind not in "iu":
+        expected = "(h, m)" if len(shape) == 2 else "(h, m) or (h, m, l)"
+        raise ScoreError(f"{name}an arc is {expected}, whole numbers: got {arcs!r:.60}")
+    array = array.astype(np.int64)
+    h, m = array[..., 0], array[..., 1]
+    n = shape[0] - 1
+    bad = (h < 0) | (h > n) | (m < 1) | (m > n) | (h == m)
+    if array.shape[-1] == 3:
+        bad |= (array[..., 2] < 0) | (array[..., 2] >= shape[2])
+    if bad.any():
+        arc = tuple(array[bad][0].tolist())
+        labels = f", labels 0..{shape[2] - 1}" if array.shape[-1] == 3 else ""
+        raise ScoreError(f"{name}no such arc: {arc}. Heads are 0..{n}, modifiers 1..{n}{labels}")
+    return array
+
+
+def _label_probabilities(
+    batch: Batch, index: int, first: Ints, second: Ints, same: NDArray[np.bool_]
+) -> Floats:
+    """The probability of the labels in pairs of arcs, given the arcs; `same` where they are one."""
+    left, right = (_label_shares(batch, index, arcs) for arcs in (first, second))
+    if first.shape[1] == second.shape[1] == 3:
+        agree = (first[:, 2] == second[:, 2]).astype(np.float64)
+        return np.where(same, left * agree, left * right)
+    return left * right
+
+
+def _label_shares(batch: Batch, index: int, arcs: Ints) -> Floats:
+    """Each label's share of the weight of its arc; 1 where no label is named."""
+    if arcs.shape[1] == 2:
+        return np.ones(len(arcs))
+    h, m, label = arcs.T
+    scores, best = batch.labelled[index][h, m, label], batch.square(index)[h, m]
+    used = best > -np.inf
+    shares = np.exp(np.where(used, scores, -np.inf) - np.where(used, best, 0.0))
+    out: Floats = shares / np.where(used, batch.label_sum(index)[h, m], 1.0)
+    return out
+
+
+def _float_if_scalar(values: Any) -> Any:
     return float(values) if np.ndim(values) == 0 else values

@@ -3,114 +3,111 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.runtime.batch import Batch
-from crossarc.trees import Tree
 
-__all__ = ["Information"]
+if TYPE_CHECKING:
+    from crossarc.inference.hooks import TreeHooks
+
+__all__ = ["check_comparable", "entropy_of_sums", "expected_surprise", "has_several_roots"]
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
+
+# An entropy from sums is accepted if its relative error is certainly below this.
+_ENOUGH = 1e-11
 
 
-class Information(ABC):
-    """The questions about a distribution that compare it with itself or another."""
+def check_comparable(trees: TreeHooks, other: TreeHooks) -> None:
+    """Raise ScoreError unless both are of one kind and over the same words and labels."""
+    ours, theirs = trees._batch, other._batch
+    same = type(other) is type(trees) and np.array_equal(ours.sizes, theirs.sizes)
+    if not same or any(ours.scores(i).shape != theirs.scores(i).shape for i in range(len(ours))):
+        raise ScoreError(
+            "two distributions can be compared when they are of one kind and over the same "
+            "words and labels"
+        )
 
-    root: Any
-    _batch: Batch
 
-    @abstractmethod
-    def _each(self, answer: Callable[[int], T]) -> T | list[T]: ...
+def expected_surprise(trees: TreeHooks, index: int, other: TreeHooks) -> float:
+    """E[-log p_other] = log Z_other - E[score_other], with little cancellation; arcs only.
 
-    @abstractmethod
-    def _marginals(self, index: int, logs: bool) -> Floats: ...
+    Scores are relative to those of each word's most probable arc. The arcs that carry the
+    probability then contribute nothing, and log Z shrinks by the same amount, summed exactly.
+    """
+    probabilities = trees._feasible_marginals(index, False)
+    high, low = other._feasible_total(index)
+    if _excludes(trees, index, other):
+        return math.inf
+    reference, terms = _relative_to_likeliest(probabilities, other._batch.scores(index))
+    return math.fsum([high, low, *(-reference).tolist(), *(-terms).tolist()])
 
-    @abstractmethod
-    def _feasible_marginals(self, index: int, logs: bool) -> Floats: ...
 
-    @abstractmethod
-    def _feasible_total(self, index: int) -> tuple[float, float]: ...
+def entropy_of_sums(total: Sequence[float], parts: Sequence[tuple[Floats, Floats]]) -> float | None:
+    """log Z - E[score], or None where cancellation might take digits from it.
 
-    @abstractmethod
-    def _best_under(
-        self, index: int, scores: Floats, factor_weight: float = 0.0
-    ) -> Tree | None: ...
+    With scores relative to those of each word's most probable part, the entropy is wrong by at most
+    r (1 + sum of p |score - reference|), where r = (8 n + 32) eps bounds the relative errors of
+    marginals and the error of log Z. Accepted if that is 1e-11 of the entropy (docs/numerics.md).
 
-    def entropy(self) -> Any:
-        """Entropy in nats."""
-        return self._each(self._entropy)
+    Args:
+        total: log Z as a sum of two floats.
+        parts: marginals and scores of each kind of parts, axis 1 being the modifier; each word is
+            that of exactly one part of a kind.
+    """
+    words = len(parts[0][0]) - 1
+    terms, size, possible = [*total], 1.0, 0
+    for probabilities, scores in parts:
+        reference, own = _relative_to_likeliest(probabilities, scores)
+        terms += [*(-reference).tolist(), *(-own).tolist()]
+        size += float(np.abs(own).sum())
+        possible = max(possible, len(own))
+    if possible == words:
+        return 0.0  # one tree has all of the probability
+    entropy = math.fsum(terms)
+    error = (8 * words + 32) * np.finfo(np.float64).eps * size
+    return entropy if error <= _ENOUGH * entropy else None
 
-    def cross_entropy(self, other: Self) -> Any:
-        """-E log p_other, the expectation under this distribution, in nats."""
-        self._check_like(other)
-        return self._each(lambda index: self._cross_entropy(index, other))
 
-    def kl(self, other: Self) -> Any:
-        """KL(self || other) in nats; infinite where other forbids what this one allows."""
-        self._check_like(other)
-        return self._each(lambda index: self._divergence(index, other))
+def _relative_to_likeliest(probabilities: Floats, scores: Floats) -> tuple[Floats, Floats]:
+    """For each word the score of its most probable part, and what all parts add to E[score] then.
 
-    def _check_like(self, other: Self) -> None:
-        ours, theirs = self._batch, other._batch
-        same = type(other) is type(self) and np.array_equal(ours.sizes, theirs.sizes)
-        if not same or any(
-            ours.scores(i).shape != theirs.scores(i).shape for i in range(len(ours))
-        ):
-            raise ScoreError(
-                "two distributions can be compared when they are of one kind and over the same "
-                "words and labels"
-            )
+    Args:
+        probabilities: of parts, in the shape of the scores; axis 1 is the modifier, and each word
+            is that of exactly one part.
 
-    def _entropy(self, index: int) -> float:
-        return max(0.0, self._expected_surprise(index, self))
+    Returns:
+        The references, one a word; and p (score - reference) of the parts with p > 0.
+    """
+    by_word = np.moveaxis(probabilities, 1, 0)[1:].reshape(len(probabilities) - 1, -1)
+    scores_by_word = np.moveaxis(scores, 1, 0)[1:].reshape(len(scores) - 1, -1)
+    likeliest = by_word.argmax(axis=1)
+    reference: Floats = scores_by_word[np.arange(len(likeliest)), likeliest]
+    used = by_word > 0.0
+    differences = np.where(used, scores_by_word - reference[:, None], 0.0)
+    terms: Floats = (by_word * differences)[used]
+    return reference, terms
 
-    def _cross_entropy(self, index: int, other: Self) -> float:
-        return self._expected_surprise(index, other)
 
-    def _divergence(self, index: int, other: Self) -> float:
-        gain = self._expected_surprise(index, other) - self._expected_surprise(index, self)
-        return max(0.0, gain)
+def _excludes(trees: TreeHooks, index: int, other: TreeHooks) -> bool:
+    """Whether the other rules out a tree that is possible here, however improbable."""
+    if other.root != trees.root and has_several_roots(trees, index):
+        return True
+    impossible = other._batch.scores(index) == -np.inf
+    if not (impossible & (trees._batch.scores(index) > -np.inf)).any():
+        return False
+    return bool((trees._marginals(index, True)[impossible] > -np.inf).any())
 
-    def _exceeds(self, index: int, other: Self) -> bool:
-        """Whether the other rules out a tree that is possible here, however improbable."""
-        if other.root != self.root and self._has_several_roots(index):
-            return True
-        impossible = other._batch.scores(index) == -np.inf
-        if not (impossible & (self._batch.scores(index) > -np.inf)).any():
-            return False
-        return bool((self._marginals(index, True)[impossible] > -np.inf).any())
 
-    def _has_several_roots(self, index: int) -> bool:
-        """Whether some tree has more than one root, by looking for the one with most."""
-        if self.root == "single":
-            return False
-        counts = np.where(self._batch.scores(index) > -np.inf, 0.0, -np.inf)
-        counts[0] += 1.0
-        most = self._best_under(index, counts)
-        return most is not None and not most.is_single_root
-
-    def _expected_surprise(self, index: int, other: Self) -> float:
-        """E[-log p_other] = log Z_other - E[score_other], with little cancellation.
-
-        Scores are taken relative to those of each word's most probable arc. The arcs that carry
-        the mass then contribute nothing, and log Z shrinks by the same amount, summed exactly.
-        """
-        probabilities = self._feasible_marginals(index, False)
-        scores = other._batch.scores(index)
-        high, low = other._feasible_total(index)
-        if self._exceeds(index, other):
-            return math.inf
-        by_word = np.moveaxis(probabilities, 1, 0)[1:].reshape(len(probabilities) - 1, -1)
-        scores_by_word = np.moveaxis(scores, 1, 0)[1:].reshape(len(scores) - 1, -1)
-        chosen = by_word.argmax(axis=1)
-        reference = scores_by_word[np.arange(len(chosen)), chosen]
-        used = by_word > 0.0
-        gaps = np.where(used, scores_by_word - reference[:, None], 0.0)
-        return math.fsum([high, low, *(-reference).tolist(), *(-(by_word * gaps)[used]).tolist()])
+def has_several_roots(trees: TreeHooks, index: int) -> bool:
+    """Whether some tree has more than one root, by looking for the one with most."""
+    if trees.root == "single":
+        return False
+    counts = np.where(trees._batch.scores(index) > -np.inf, 0.0, -np.inf)
+    counts[0] += 1.0
+    most = trees._best_under(index, counts)
+    return most is not None and not most.is_single_root

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.distribution import TreeDistribution, certified
+from crossarc.inference.questions.dependence import head_entropies, information_of_word
 from crossarc.inference.runtime.packing import spread_labels
 from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.inference.spanning.sums import sum_over_trees
@@ -51,12 +52,8 @@ class SpanningTrees(TreeDistribution):
 
     _sums: Floats | None = None
 
-    @property
-    def _is_single(self) -> bool:
-        return self.root == "single"
-
     def _sum(self, quantity: int) -> Floats:
-        """What is quantity of the batch; the sums come with it."""
+        """The quantity of all sentences; the sums come with it."""
         batch = self._batch
         sums, out = sum_over_trees(batch, self._is_single, quantity, self._threads)
         if self._sums is None:
@@ -64,7 +61,7 @@ class SpanningTrees(TreeDistribution):
         out.flags.writeable = False
         return out
 
-    def _arc_tables(self, logs: bool) -> Floats:
+    def _flat_marginals(self, logs: bool) -> Floats:
         return self._arc_log_marginals if logs else self._arc_marginals
 
     @once
@@ -82,13 +79,9 @@ class SpanningTrees(TreeDistribution):
         assert self._sums is not None
         return self._sums
 
-    def _log_total(self, index: int) -> tuple[float, float]:
-        high, low = self._totals[:, index]
-        return float(high), float(low)
-
     def _marginals(self, index: int, logs: bool) -> Floats:
         batch = self._batch
-        arcs = batch.square(index, self._arc_tables(logs))
+        arcs = batch.square(index, self._flat_marginals(logs))
         if not batch.labelled:
             return arcs
         out = np.empty(batch.labelled[index].shape)
@@ -98,7 +91,7 @@ class SpanningTrees(TreeDistribution):
         out.flags.writeable = False
         return out
 
-    def _slopes(self, index: int, direction: Floats, factor_weight: float) -> Floats:
+    def _hessian_product(self, index: int, direction: Floats, factor_weight: float) -> Floats:
         from crossarc.inference.spanning.slopes import arc_slopes, fold_labels, unfold_labels
 
         batch = self._batch
@@ -176,7 +169,7 @@ class SpanningTrees(TreeDistribution):
         for heads, labels, score in trees:
             yield certified(Tree._trusted(heads, labels), score)
 
-    def _drawn(
+    def _sample(
         self, index: int, k: int, source: np.random.SeedSequence, replace: bool
     ) -> list[Tree]:
         from crossarc.inference.spanning.sampling import Sampler
@@ -222,14 +215,14 @@ class SpanningTrees(TreeDistribution):
             found[lost] = super()._joint_heads(index, left[lost], right[lost])
         return found
 
-    def _information(self, index: int, negligible: float) -> Floats:
+    def _mutual_information(self, index: int, negligible: float) -> Floats:
         from crossarc.inference.spanning.pairs import pair_information
 
-        chances = self._head_chances(index)
-        table, errors = np.diag(self._each_entropy(index)), np.empty(len(chances) - 1)
-        pair_information(*self._lift_tables(index), chances, negligible, table, errors)
+        probabilities = self._head_probabilities(index)
+        table, errors = np.diag(head_entropies(self, index)), np.empty(len(probabilities) - 1)
+        pair_information(*self._lift_tables(index), probabilities, negligible, table, errors)
         for m in np.flatnonzero(errors > _LARGEST_ERROR) + 1:
-            rest = self._information_of(index, int(m), negligible)[m:]
+            rest = information_of_word(self, index, int(m), negligible)[m:]
             table[m - 1, m:] = table[m:, m - 1] = rest
         return table
 
@@ -254,6 +247,6 @@ class SpanningTrees(TreeDistribution):
         return weights, powers, lifts, lift_powers
 
     def _summed_arcs(self, index: int) -> tuple[Floats, Floats]:
-        """Scores of arcs and the label_sums of their labels, empty without, as kernels take them."""
+        """Scores of arcs, and `Batch.label_sums` as kernels read them, empty without labels."""
         batch = self._batch
         return batch.square(index), batch.label_sum(index) if batch.labelled else np.empty((0, 0))

@@ -65,7 +65,7 @@ class Kernels:
     def log_partition(self, with_marginals: bool) -> Tensor:
         """(batch,); -inf where there is no tree. Marginals come at little cost if asked for now."""
         if with_marginals:
-            self.trees._arc_tables(False)  # kept there, and the sums with them
+            self.trees._flat_marginals(False)  # kept there, and the sums with them
         totals = self.trees._totals
         return self._tensor(totals[0] + totals[1])
 
@@ -81,7 +81,7 @@ class Kernels:
             times: (batch,), what each sentence's are multiplied with.
         """
         if len(self._shape) == 3:
-            flat = self.trees._arc_tables(False)
+            flat = self.trees._flat_marginals(False)
             tables = self.trees._batch.padded(flat, self._shape[1])
         else:
             tables = self._padded([self.trees._marginals(i, False) for i in range(self._shape[0])])

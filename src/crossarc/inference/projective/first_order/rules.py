@@ -25,23 +25,35 @@ directions and by all labels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.forest.arrays import ARRAYS, Chart, add, close, join, open_chart, trimmed
+from crossarc.inference.factors import FactorScores
+from crossarc.inference.forest.arrays import (
+    Arrays,
+    Chart,
+    Numbering,
+    add,
+    close,
+    emitter,
+    join,
+    open_chart,
+    trimmed,
+)
+from crossarc.inference.forest.trees import Solver
+from crossarc.inference.projective.model import Model
+from crossarc.inference.runtime.batch import Batch
 from crossarc.kernels import kernel, subkernel
 
-__all__ = ["add_arcs", "emit_first_order", "usable_arcs"]
+__all__ = ["FirstOrder", "add_arcs", "allowed_arcs", "emit_first_order"]
 
-Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
-
-_READ3 = types.Array(types.float64, 3, "C", readonly=True)
 
 
 @subkernel()
-def usable_arcs(scores: Floats) -> int:
+def allowed_arcs(scores: Floats) -> int:
     """How many (labelled) arcs are not forbidden."""
     count = 0
     for h in range(scores.shape[0]):
@@ -62,30 +74,50 @@ def add_arcs(chart: Chart, scores: Floats, h: int, m: int, tail: int) -> int:
     return close(chart)
 
 
-@kernel(ARRAYS(_READ3, types.boolean))
-def emit_first_order(scores: Floats, single: bool) -> tuple[Shorts, Shorts, Shorts, Shorts]:
-    """The forest of `scores[h, m, l]`, -inf where an arc is forbidden; parts count through them."""
+@kernel(emitter())
+def emit_first_order(scores: Floats, single: bool) -> Arrays:
+    """The forest of `scores[h, m, l]`, -inf where an arc is forbidden; parts are its entries."""
     n = scores.shape[0] - 1
     chart = open_chart(
-        5 * (n + 1) * (n + 2) // 2 + 1, (n + 1) * (n + 2) * (n + 3) // 2 + usable_arcs(scores)
+        5 * (n + 1) * (n + 2) // 2 + 1, (n + 1) * (n + 2) * (n + 3) // 2 + allowed_arcs(scores)
     )
-    # Items by [i, j]; `turned` by [j, i], so that all that `join` reads stands in rows.
+    # Items by [i, j]; `transposed` by [j, i], so that `join` reads rows only.
     tables = np.full((6, n + 1, n + 1), -1, np.int32)
-    right, right_turned, left, left_turned = tables[0], tables[1], tables[2], tables[3]
-    taken_right, taken_left_turned = tables[4], tables[5]
+    right, right_transposed, left, left_transposed = tables[0], tables[1], tables[2], tables[3]
+    incomplete_right, incomplete_left_transposed = tables[4], tables[5]
     add(chart, -1, -1, -1)
     axiom = close(chart)
     for j in range(n + 1):
-        right[j, j] = right_turned[j, j] = left[j, j] = left_turned[j, j] = axiom
+        right[j, j] = right_transposed[j, j] = left[j, j] = left_transposed[j, j] = axiom
         for i in range(j - 1, -1, -1):
-            join(chart, right[i, i:j], left_turned[j, i + 1 : j + 1])
+            join(chart, right[i, i:j], left_transposed[j, i + 1 : j + 1])
             both = close(chart)
-            taken_right[i, j] = add_arcs(chart, scores, i, j, both)
+            incomplete_right[i, j] = add_arcs(chart, scores, i, j, both)
             if i > 0:
-                taken_left_turned[j, i] = add_arcs(chart, scores, j, i, both)
-                join(chart, left[i, i:j], taken_left_turned[j, i:j])
-                left[i, j] = left_turned[j, i] = close(chart)
+                incomplete_left_transposed[j, i] = add_arcs(chart, scores, j, i, both)
+                join(chart, left[i, i:j], incomplete_left_transposed[j, i:j])
+                left[i, j] = left_transposed[j, i] = close(chart)
             if i > 0 or j == n or not single:
-                join(chart, taken_right[i, i + 1 : j + 1], right_turned[j, i + 1 : j + 1])
-                right[i, j] = right_turned[j, i] = close(chart)
+                join(chart, incomplete_right[i, i + 1 : j + 1], right_transposed[j, i + 1 : j + 1])
+                right[i, j] = right_transposed[j, i] = close(chart)
     return trimmed(chart, right[0, n])
+
+
+class FirstOrder(Model):
+    """Parts are arcs."""
+
+    def emit(self, scores: Floats, single: bool, numbering: Mapping[str, Numbering]) -> Arrays:
+        """See `Model`."""
+        return emit_first_order(scores, single)
+
+    def kernels(
+        self,
+        batch: Batch,
+        factors: Mapping[str, FactorScores],
+        single: bool,
+        threads: int | None,
+    ) -> Solver | None:
+        """See `Model`."""
+        from crossarc.inference.projective.kernel_solvers import FirstOrderKernels
+
+        return FirstOrderKernels(batch, single, threads)

@@ -26,35 +26,44 @@ j = n only. A tree has exactly one derivation: modifiers are taken from the insi
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.forest.arrays import ARRAYS, Chart, add, close, join, open_chart, trimmed
-from crossarc.inference.projective.first_order.rules import add_arcs, usable_arcs
+from crossarc.inference.factors import SIBLING, Factor, FactorScores, Given
+from crossarc.inference.forest.arrays import (
+    NOT_SCORED,
+    Arrays,
+    Chart,
+    Numbering,
+    add,
+    close,
+    emitter,
+    join,
+    open_chart,
+    part_number,
+    trimmed,
+)
+from crossarc.inference.forest.trees import Solver
+from crossarc.inference.projective.first_order.rules import add_arcs, allowed_arcs
+from crossarc.inference.projective.model import Model
+from crossarc.inference.runtime.batch import Batch
 from crossarc.kernels import kernel, subkernel
 
-__all__ = ["emit_sibling"]
+__all__ = ["Sibling", "emit_sibling"]
 
 Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
-
-_READ3 = types.Array(types.float64, 3, "C", readonly=True)
-_READ_SHORT = types.Array(types.int32, 1, "C", readonly=True)
-
-
-@subkernel()
-def _part(numbers: Shorts, first: int, width: int, h: int, s: int, m: int) -> int:
-    """The number of a sibling part; -1 for one that is not listed."""
-    place = (h * width + s) * width + m
-    return int(numbers[place]) if numbers.shape[0] > 0 else first + place
 
 
 @subkernel()
 def _add_siblings(
     chart: Chart,
-    numbers: Shorts,
-    scores: Floats,
+    listed: Shorts,
+    first: int,
+    width: int,
     h: int,
     m: int,
     lone: int,
@@ -64,63 +73,92 @@ def _add_siblings(
     """J(h, m): m as the first modifier, or after each s between.
 
     Args:
-        lone: the complete item of m that reaches to h.
+        listed, first: the numbering of sibling parts.
+        lone: the complete item of m that ends next to h.
         inner, outer: I(h, s) and S(s, m) for each s between, from left to right.
     """
-    width, first = scores.shape[0], scores.size
     if lone >= 0:
-        add(chart, lone, -1, _part(numbers, first, width, h, h, m))
-    for place in range(inner.shape[0]):
-        if inner[place] >= 0 and outer[place] >= 0:
-            part = _part(numbers, first, width, h, min(h, m) + 1 + place, m)
+        add(chart, lone, -1, part_number(listed, first, (h * width + h) * width + m))
+    for k in range(inner.shape[0]):
+        if inner[k] >= 0 and outer[k] >= 0:
+            s = min(h, m) + 1 + k
+            part = part_number(listed, first, (h * width + s) * width + m)
             if h < m:
-                add(chart, inner[place], outer[place], part)
+                add(chart, inner[k], outer[k], part)
             else:
-                add(chart, outer[place], inner[place], part)
+                add(chart, outer[k], inner[k], part)
     return close(chart)
 
 
-@kernel(ARRAYS(_READ3, types.boolean, _READ_SHORT))
-def emit_sibling(
-    scores: Floats, single: bool, numbers: Shorts
-) -> tuple[Shorts, Shorts, Shorts, Shorts]:
-    """The forest of `scores[h, m, l]` and a sibling factor.
-
-    Args:
-        scores: -inf where an arc is forbidden; its entries are the first parts.
-        numbers: the number of each sibling part [h, s, m], laid flat, -1 where it scores 0; if
-            empty, they count on from the scores in this order.
-    """
-    n = scores.shape[0] - 1
+@kernel(emitter(factors=1))
+def emit_sibling(scores: Floats, single: bool, siblings: Numbering) -> Arrays:
+    """The forest of `scores[h, m, l]`, -inf where an arc is forbidden, and a sibling factor."""
+    n, width = scores.shape[0] - 1, scores.shape[0]
+    listed, first = siblings.listed, siblings.first
     chart = open_chart(
-        7 * (n + 1) * (n + 2) // 2 + 1, (n + 1) * (n + 2) * (n + 3) * 5 // 6 + usable_arcs(scores)
+        7 * (n + 1) * (n + 2) // 2 + 1, (n + 1) * (n + 2) * (n + 3) * 5 // 6 + allowed_arcs(scores)
     )
-    # Items by [i, j]; `turned` by [j, i], so that all that is joined stands in rows.
+    # Items by [i, j]; `transposed` by [j, i], so that rows only are joined.
     tables = np.full((9, n + 1, n + 1), -1, np.int32)
-    right, right_turned, left, left_turned = tables[0], tables[1], tables[2], tables[3]
-    taken_right, taken_left_turned = tables[4], tables[5]
-    beside, beside_turned = tables[6], tables[7]
+    right, right_transposed, left, left_transposed = tables[0], tables[1], tables[2], tables[3]
+    incomplete_right, incomplete_left_transposed = tables[4], tables[5]
+    sibling, sibling_transposed = tables[6], tables[7]
     none = tables[8, 0, :0]
     add(chart, -1, -1, -1)
     axiom = close(chart)
     for j in range(n + 1):
-        right[j, j] = right_turned[j, j] = left[j, j] = left_turned[j, j] = axiom
+        right[j, j] = right_transposed[j, j] = left[j, j] = left_transposed[j, j] = axiom
         for i in range(j - 1, -1, -1):
             root_once = single and i == 0
-            inner = none if root_once else taken_right[i, i + 1 : j]
-            outer = none if root_once else beside_turned[j, i + 1 : j]
-            lone = left_turned[j, i + 1]
-            joined = _add_siblings(chart, numbers, scores, i, j, lone, inner, outer)
-            taken_right[i, j] = add_arcs(chart, scores, i, j, joined)
+            inner = none if root_once else incomplete_right[i, i + 1 : j]
+            outer = none if root_once else sibling_transposed[j, i + 1 : j]
+            lone = left_transposed[j, i + 1]
+            joined = _add_siblings(chart, listed, first, width, i, j, lone, inner, outer)
+            incomplete_right[i, j] = add_arcs(chart, scores, i, j, joined)
             if i > 0:
-                join(chart, right[i, i:j], left_turned[j, i + 1 : j + 1])
-                beside[i, j] = beside_turned[j, i] = close(chart)
-                inner, outer = taken_left_turned[j, i + 1 : j], beside[i, i + 1 : j]
-                joined = _add_siblings(chart, numbers, scores, j, i, right[i, j - 1], inner, outer)
-                taken_left_turned[j, i] = add_arcs(chart, scores, j, i, joined)
-                join(chart, left[i, i:j], taken_left_turned[j, i:j])
-                left[i, j] = left_turned[j, i] = close(chart)
+                join(chart, right[i, i:j], left_transposed[j, i + 1 : j + 1])
+                sibling[i, j] = sibling_transposed[j, i] = close(chart)
+                inner, outer = incomplete_left_transposed[j, i + 1 : j], sibling[i, i + 1 : j]
+                lone = right[i, j - 1]
+                joined = _add_siblings(chart, listed, first, width, j, i, lone, inner, outer)
+                incomplete_left_transposed[j, i] = add_arcs(chart, scores, j, i, joined)
+                join(chart, left[i, i:j], incomplete_left_transposed[j, i:j])
+                left[i, j] = left_transposed[j, i] = close(chart)
             if not root_once or j == n:
-                join(chart, taken_right[i, i + 1 : j + 1], right_turned[j, i + 1 : j + 1])
-                right[i, j] = right_turned[j, i] = close(chart)
+                join(chart, incomplete_right[i, i + 1 : j + 1], right_transposed[j, i + 1 : j + 1])
+                right[i, j] = right_transposed[j, i] = close(chart)
     return trimmed(chart, right[0, n])
+
+
+class Sibling(Model):
+    """Parts are arcs and sibling pairs."""
+
+    factors: ClassVar[tuple[Factor, ...]] = (SIBLING,)
+
+    def emit(self, scores: Floats, single: bool, numbering: Mapping[str, Numbering]) -> Arrays:
+        """See `Model`."""
+        return emit_sibling(scores, single, numbering.get("sibling", NOT_SCORED))
+
+    def hold(
+        self, factor: Factor, given: Given | Sequence[Given], batch: Batch, single: bool
+    ) -> FactorScores:
+        """Packed, as the kernels read them."""
+        from crossarc.inference.projective.sibling.factor import SiblingFactor
+
+        return SiblingFactor(given, batch, single)
+
+    def kernels(
+        self,
+        batch: Batch,
+        factors: Mapping[str, FactorScores],
+        single: bool,
+        threads: int | None,
+    ) -> Solver | None:
+        """See `Model`."""
+        from crossarc.inference.projective.kernel_solvers import SiblingKernels
+        from crossarc.inference.projective.sibling.factor import SiblingFactor
+
+        packed = factors.get("sibling")
+        if not isinstance(packed, SiblingFactor):
+            return None
+        return SiblingKernels(batch, packed, single, threads)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.projective.sibling_factor import SiblingFactor
+from crossarc.inference.projective.sibling.factor import SiblingFactor
 from crossarc.inference.runtime.batch import Batch
 from crossarc.inference.runtime.lockstep import run_in_lockstep
 
@@ -66,36 +66,54 @@ def sum_over_trees(
         out: marginals of arcs or their logarithms, flat; where there is no arc it is left alone.
         out_parts: the same for parts, as `factor.rows`; or empty.
     """
+    totals = np.empty((2, len(batch)))
+    results = (out, out_parts, totals)
+    everybody = np.arange(len(batch))
+    unsafe = _sum(batch, factor, single, quantity, everybody, results, threads)
+    if len(unsafe):
+        heads, siblings, _ = best_trees(batch, factor, single, unsafe, threads)
+        trees = (heads, siblings)
+        unsafe = _sum(batch, factor, single, quantity, unsafe, results, threads, trees=trees)
+    if len(unsafe):
+        _sum(batch, factor, single, quantity, unsafe, results, threads, wide=True)
+    return totals
+
+
+def _sum(
+    batch: Batch,
+    factor: SiblingFactor,
+    single: bool,
+    quantity: int,
+    members: Ints,
+    results: tuple[Floats, Floats, Floats],
+    threads: int | None,
+    *,
+    trees: tuple[Ints, Ints] = (_NONE, _NONE),
+    wide: bool = False,
+) -> Ints:
+    """Sums of some sentences; returns those for which float64 might not be enough.
+
+    Args:
+        results: where marginals of arcs and parts, and totals go.
+        trees: heads and siblings of trees whose scores are taken as potentials.
+    """
     from crossarc.inference.projective.sibling import lockstep
 
-    totals = np.empty((2, len(batch)))
-    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets)
-    first = (*arrays, factor.rows, factor.starts, factor.largest, single, quantity)
-
-    def kernels(lanes: int, wide: bool) -> Any:
+    def kernels(lanes: int) -> Any:
         if wide:
             return lockstep.sum_one_wide if lanes == 1 else lockstep.sum_eight_wide
         return lockstep.sum_one if lanes == 1 else lockstep.sum_eight
 
-    def run(members: Ints, heads: Ints, siblings: Ints, wide: bool = False) -> Ints:
-        """Sum over the trees of some sentences; returns those for which float64 is not enough."""
-        trees = (batch.word_offsets, heads, siblings)
-        run_in_lockstep(
-            lambda lanes: kernels(lanes, wide),
-            batch.sizes,
-            members,
-            (*first, *trees, out, out_parts, totals),
-            workspace_size=lockstep.workspace_size,
-            longest_group=_LONGEST_GROUP,
-            wide=wide,
-            threads=threads,
-        )
-        return np.flatnonzero(np.isposinf(totals[0]))
-
-    unsafe = run(np.arange(len(batch)), _NONE, _NONE)
-    if len(unsafe):
-        heads, siblings, _ = best_trees(batch, factor, single, unsafe, threads)
-        unsafe = run(unsafe, heads, siblings)
-    if len(unsafe):
-        run(unsafe, _NONE, _NONE, wide=True)
-    return totals
+    arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets)
+    factors = (factor.rows, factor.starts, factor.largest)
+    run_in_lockstep(
+        kernels,
+        batch.sizes,
+        members,
+        (*arrays, *factors, single, quantity, batch.word_offsets, *trees, *results),
+        workspace_size=lockstep.workspace_size,
+        longest_group=_LONGEST_GROUP,
+        wide=wide,
+        threads=threads,
+    )
+    return np.flatnonzero(np.isposinf(results[2][0]))

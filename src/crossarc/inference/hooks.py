@@ -1,0 +1,220 @@
+"""What a kind of distribution over trees provides, and what all questions have in common."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.errors import InfeasibleError, ScoreError
+from crossarc.inference.questions import dependence, information, likelihood
+from crossarc.inference.runtime.answers import Answers
+from crossarc.inference.runtime.batch import Batch, Scores
+from crossarc.once import once
+from crossarc.trees import Tree
+
+__all__ = ["Root", "TreeHooks"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Root = Literal["single", "multi"]
+T = TypeVar("T")
+
+
+class TreeHooks(ABC):
+    """The base of `TreeDistribution`: hooks for sub-classes, and helpers for questions."""
+
+    def __init__(
+        self,
+        scores: Scores,
+        *,
+        root: Root = "single",
+        lengths: Sequence[int] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if root not in ("single", "multi"):
+            raise ValueError(f'root must be "single" or "multi": got {root!r}')
+        self.root: Root = root
+        self._batch = Batch(scores, lengths)
+        self._threads = threads
+
+    # Hooks that a sub-class must provide, for all sentences or for sentence `index`.
+
+    @property
+    @abstractmethod
+    def _totals(self) -> Floats:
+        """(2, sentences): log Z as the sum of two floats, (-inf, 0) when there is no tree."""
+
+    @abstractmethod
+    def _marginals(self, index: int, logs: bool) -> Floats:
+        """Marginals of arcs in the shape of the scores, or their logarithms; read-only.
+
+        0 or -inf when there is no tree.
+        """
+
+    @abstractmethod
+    def _max_marginals(self, index: int) -> Floats | None:
+        """What `max_marginals` returns; None when there is no tree."""
+
+    @abstractmethod
+    def _best(self, index: int) -> Tree | None:
+        """The best tree with its score; None when there is none."""
+
+    @abstractmethod
+    def _best_under(self, index: int, scores: Floats, factor_weight: float = 0.0) -> Tree | None:
+        """The tree that is best under other scores of arcs, with its score under the model's.
+
+        Factors beyond arcs, where there are any, count `factor_weight` times their scores. The same
+        arcs are forbidden.
+        """
+
+    @abstractmethod
+    def _ranked(self, index: int, margin: float = math.inf) -> Iterator[Tree]:
+        """All trees, best first, that score at most `margin` less than the best."""
+
+    @abstractmethod
+    def _sample(
+        self, index: int, k: int, source: np.random.SeedSequence, replace: bool
+    ) -> list[Tree]:
+        """k random trees of a sentence that has some, or all of them if they must differ."""
+
+    @abstractmethod
+    def _hessian_product(self, index: int, direction: Floats, factor_weight: float) -> Floats:
+        """The derivative of a sentence's marginals along a direction, 0 for forbidden arcs.
+
+        Factors beyond arcs, where there are any, have `factor_weight` times their scores as their
+        direction.
+        """
+
+    # Hooks with a default; what factors and constraints on trees add, and shorter ways.
+
+    def _in_support(self, tree: Tree) -> bool:
+        """Whether the distribution is over trees like this one, apart from root and scores."""
+        return True
+
+    def _factor_scores(self, index: int, tree: Tree) -> list[float]:
+        """The scores of a tree's parts beyond arcs."""
+        return []
+
+    def _factor_arguments(self, index: int) -> dict[str, Any]:
+        """The factors of one sentence, as arguments of the constructor."""
+        return {}
+
+    def _flat_marginals(self, logs: bool) -> Floats:
+        """Marginals of arcs or their logarithms, labels summed over, flat as the batch is."""
+        flat = np.empty(len(self._batch.arcs))
+        for index in range(len(self._batch)):
+            table = self._marginals(index, logs)
+            if table.ndim == 3:
+                table = np.logaddexp.reduce(table, axis=2) if logs else table.sum(axis=2)
+            self._batch.square(index, flat)[:] = table
+        return flat
+
+    @property
+    def _best_trees(self) -> tuple[Ints, list[float]] | None:
+        """Heads of all best trees, end to end, and their scores, NaN when there is none.
+
+        None where trees are found one by one. Not asked for labelled scores.
+        """
+        return None
+
+    def _tree_log_prob(self, index: int, tree: Tree) -> float:
+        """The log-probability of a tree."""
+        return likelihood.log_prob_by_parts(self, index, tree)
+
+    def _entropy(self, index: int) -> float:
+        return max(0.0, information.expected_surprise(self, index, self))
+
+    def _cross_entropy(self, index: int, other: Self) -> float:
+        return information.expected_surprise(self, index, other)
+
+    def _divergence(self, index: int, other: Self) -> float:
+        surprise = information.expected_surprise
+        return max(0.0, surprise(self, index, other) - surprise(self, index, self))
+
+    def _joint_heads(self, index: int, left: Ints, right: Ints) -> Floats:
+        """The probability of each pair of arcs of two words, rows (h, m)."""
+        return dependence.joint_by_constraints(self, index, left, right)
+
+    def _mutual_information(self, index: int, negligible: float) -> Floats:
+        return dependence.mutual_information_by_constraints(self, index, negligible)
+
+    # What questions have in common.
+
+    @property
+    def _is_single(self) -> bool:
+        return self.root == "single"
+
+    @once
+    def _answers(self) -> Answers:
+        return Answers((self._batch.sizes**3 + 1000).tolist(), self._threads)
+
+    def _each(self, answer: Callable[[int], T]) -> T | list[T]:
+        """The answer for the sentence, or the list of answers for a batch."""
+        answers = [answer(index) for index in range(len(self._batch))]
+        return answers if self._batch.is_batch else answers[0]
+
+    def _in_parallel(self, answer: Callable[[int], T]) -> T | list[T]:
+        """The same over threads; marginals, which all such answers need, come first."""
+        self._each(lambda index: self._feasible_marginals(index, False))
+        found = self._answers.all(answer)
+        return found if self._batch.is_batch else found[0]
+
+    def _head_probabilities(self, index: int) -> Floats:
+        """Marginals [h, m], labels summed over."""
+        table = self._feasible_marginals(index, False)
+        return table if table.ndim == 2 else table.sum(axis=2)
+
+    def _log_total(self, index: int) -> tuple[float, float]:
+        high, low = self._totals[:, index].tolist()
+        return high, low
+
+    def _feasible(self, index: int, answer: T | None) -> T:
+        """The answer, unless there is none because there is no tree."""
+        if answer is None:
+            raise InfeasibleError(
+                f"{self._batch.name(index)}no tree is possible: too many arcs are forbidden, or "
+                "constraints contradict each other"
+            )
+        return answer
+
+    def _feasible_total(self, index: int) -> tuple[float, float]:
+        high, low = self._log_total(index)
+        return self._feasible(index, (high, low) if high > -math.inf else None)
+
+    def _feasible_marginals(self, index: int, logs: bool) -> Floats:
+        marginals = self._marginals(index, logs)
+        return self._feasible(index, marginals if self._totals[0, index] > -math.inf else None)
+
+    def _fitting(self, totals: Floats) -> Floats:
+        """log Z of all sentences, as sums of two floats, unless some scores are too large."""
+        if np.isnan(totals[0]).any():
+            index = int(np.isnan(totals[0]).argmax())
+            raise ScoreError(
+                f"{self._batch.name(index)}scores beyond 1e12 cannot be summed over: scale them "
+                "down, or use -inf to forbid an arc"
+            )
+        return totals
+
+    def _given(self, values: Any, kind: type[Any]) -> list[Any]:
+        """One value for each sentence, checked."""
+        listed = list(values) if self._batch.is_batch else [values]
+        if len(listed) != len(self._batch) or not all(isinstance(one, kind) for one in listed):
+            what = f"a list of {len(self._batch)}" if self._batch.is_batch else "one"
+            raise ValueError(f"expected {what} {kind.__name__}, as there are sentences")
+        return listed
+
+    def _with_scores(self, scores: Any, sentences: Sequence[int], threads: int | None) -> Self:
+        """The same kind of distribution over other scores, with the factors of some sentences."""
+        factors = [self._factor_arguments(index) for index in sentences]
+        batched = isinstance(scores, list)
+        named = {
+            name: [own[name] for own in factors] if batched else factors[0][name]
+            for name in (factors[0] if factors else {})
+        }
+        kind = cast(Callable[..., Self], type(self))
+        return kind(scores, root=self.root, threads=threads, **named)

@@ -1,0 +1,126 @@
+"""The model of `examples/adjacent_bonus.py` keeps the laws of distributions, like those inside."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from support.brute_force import BruteForce, Heads, projective_tree
+from support.files import ROOT
+from support.law_base import assert_accurate, assert_marginals, law
+from support.laws import DistributionLaws
+from support.score_strategies import MODERATE, Scores
+
+from crossarc import Parts, ScoreError
+
+spec = importlib.util.spec_from_file_location("adjacent", ROOT / "examples" / "adjacent_bonus.py")
+assert spec is not None
+assert spec.loader is not None
+example = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(example)
+
+
+@cache
+def bonus(n: int, at_root: float = 0.0) -> np.ndarray:
+    """Multiples of 1/4 for arcs between neighbours, the same read from right to left.
+
+    The root has only one neighbour. NaN elsewhere: it must not be read.
+    """
+    values = np.random.default_rng(n).integers(-8, 9, n + 1) / 4.0
+    factor = np.full((n + 1, n + 1), np.nan)
+    for m in range(1, n):
+        factor[m, m + 1] = factor[n + 1 - m, n - m] = values[m]
+    factor[0, 1] = at_root
+    return factor
+
+
+def bonus_for(n: int) -> Any:
+    """An array for odd lengths, Parts for even ones."""
+    if n % 2:
+        return bonus(n)
+    index = np.argwhere(np.isfinite(bonus(n)))
+    return Parts(index, bonus(n)[tuple(index.T)])
+
+
+def neighbours(heads: Heads) -> list[tuple[int, ...]]:
+    """The arcs (h, m) of a tree with |h - m| = 1."""
+    return [(h, m) for m, h in enumerate(heads, 1) if abs(h - m) == 1]
+
+
+class TestAdjacentTrees(DistributionLaws):
+    permutable = False
+
+    def distribution(self, scores: Any, root: str = "single", **options: Any) -> Any:
+        lengths = options.get("lengths")
+        if lengths is not None or isinstance(scores, list):
+            words = [len(one) - 1 for one in scores] if lengths is None else lengths
+            factor = [bonus_for(n) for n in words]
+        else:
+            factor = bonus_for(len(scores) - 1)
+        return example.AdjacentTrees(scores, root=root, adjacent=factor, **options)
+
+    def in_support(self, heads: Heads) -> bool:
+        return projective_tree(heads)
+
+    def enumerate(self, scores: Scores, root: str) -> BruteForce:
+        return BruteForce(scores, root, projective_tree, bonus(len(scores) - 1), neighbours)
+
+    # Three laws speak of trees that score alike, which the bonus changes.
+
+    @law(examples=60)
+    def test_entropy_is_largest_when_all_trees_are_alike(self, data: st.DataObject) -> None:
+        distribution, _, case = self.feasible_case(data, MODERATE)
+        level = example.AdjacentTrees(np.zeros(case.scores.shape), root=case.root)
+        count = len(BruteForce(np.zeros(case.scores.shape), case.root, projective_tree).trees)
+        assert_accurate(level.entropy(), math.log(count))
+        assert distribution.entropy() <= level.entropy() + 1e-13
+
+    def test_two_words_that_only_the_root_can_head_are_infeasible_with_one_root(self) -> None:
+        scores = np.full((4, 4), -np.inf)
+        scores[[0, 0, 1], [1, 3, 2]] = 0.0
+        self._assert_infeasible(scores, "single")
+        total = self.distribution(scores, "multi").log_partition()
+        assert total == pytest.approx(bonus(3)[0, 1] + bonus(3)[1, 2], abs=1e-15)
+
+    def test_divergence_between_root_rules(self) -> None:
+        scores = np.zeros((3, 3))
+        single, multi = self.distribution(scores, "single"), self.distribution(scores, "multi")
+        share = multi.log_partition() - single.log_partition()
+        assert single.kl(multi) == pytest.approx(share, abs=1e-13)
+        assert multi.kl(single) == math.inf
+
+
+@pytest.mark.parametrize("root", ["single", "multi"])
+def test_marginals_of_the_bonus(root: str) -> None:
+    scores = np.random.default_rng(1).normal(size=(6, 6))
+    factor = bonus(5, 0.75)
+    truth = BruteForce(scores, root, projective_tree, factor, neighbours)
+    trees = example.AdjacentTrees(scores, root=root, adjacent=factor)
+    assert_accurate(trees.log_partition(), truth.log_partition())
+    expected = np.exp(truth.part_log_marginals)
+    assert_marginals(trees.marginals("adjacent"), expected)
+    # A part of its own, which each such arc has.
+    used = expected > 0.0
+    np.testing.assert_allclose(trees.marginals()[used], expected[used], rtol=1e-13)
+    assert trees.max_marginals("adjacent")[used] == pytest.approx(trees.max_marginals()[used])
+
+
+def test_the_bonus_is_checked_like_any_factor() -> None:
+    with pytest.raises(ScoreError, match=r"adjacent must be real numbers \(3, 3\), \[h, m\]"):
+        example.AdjacentTrees(np.zeros((3, 3)), adjacent=np.zeros(3))
+    with pytest.raises(ScoreError, match=r"adjacent\[1, 2\] is nan: use finite numbers"):
+        example.AdjacentTrees(np.zeros((3, 3)), adjacent=Parts([[1, 2]], [np.nan]))
+    trees = example.AdjacentTrees(np.zeros((3, 3)), adjacent=np.zeros((3, 3)))
+    with pytest.raises(ValueError, match=r"part must be one of \['arc', 'adjacent'\]"):
+        trees.marginals("sibling")
+
+
+def test_the_file_is_short() -> None:
+    """What it takes to add a model: rules, emitter and a class."""
+    lines = (ROOT / "examples" / "adjacent_bonus.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 80
