@@ -165,6 +165,7 @@ def _named(function: FunctionType, name: str | None = None) -> FunctionType:
     )
     functools.update_wrapper(copy, function, assigned=("__module__", "__doc__", "__annotations__"))
     del copy.__dict__["__wrapped__"]
+    copy.__qualname__ = name
     copy.__kwdefaults__ = function.__kwdefaults__
     return copy
 

@@ -16,6 +16,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
+from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
@@ -23,6 +24,9 @@ from numba.core.typed_passes import NativeLowering
 from crossarc.kernels.sources import dependencies
 
 __all__ = ["KernelCompiler", "SubkernelDispatcher"]
+
+
+_ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]  # numba has no type information
@@ -123,6 +127,12 @@ class _KernelLowering(NativeLowering):  # type: ignore[misc]
         state.library = _Whole(codegen, function.__qualname__, function.__module__)
         state.library.enable_object_caching()
         super().run_pass(state)
+        # What an exception in a sub-kernel is made from. Numba sets it for machine code only.
+        for variable in state.library._final_module.global_variables:
+            if variable.name.startswith(_ENVIRONMENT):
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    codegen.set_env(variable.name, environment)
         return True
 
 
