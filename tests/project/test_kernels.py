@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from support.files import ROOT
 
-from crossarc.kernels.warmup import kernel_modules
+from crossarc.kernels.rooms import PARTS, ROOMS, kernel_modules, room_of
+from crossarc.kernels.warmup import jobs
 from crossarc.models.labels import log_softmax
 
 USED = """
@@ -56,6 +57,7 @@ def test_parsing_text_needs_few_kernels() -> None:
     """
     used = modules_used("assert ca.load('en')('Dogs bark.')")
     assert len(used) == 15
+    assert set(used) <= set(kernel_modules(["parse"]))
     assert sorted(set(used)) == [
         "crossarc.inference.runtime.packing",
         "crossarc.inference.projective.eisner_best",
@@ -67,6 +69,32 @@ def test_parsing_text_needs_few_kernels() -> None:
         "crossarc.models.tagging.words",
         "crossarc.text.decisions",
     ]
+
+
+def test_rooms_and_parts_have_kernels() -> None:
+    modules = kernel_modules()
+    assert {room_of(module) for module in modules} == ROOMS.keys() - {""}
+    for part in PARTS.values():
+        for name in part.names:
+            alone = part._replace(names=(name,))
+            assert any(alone.has(module) for module in modules), name
+
+
+@pytest.mark.parametrize("workers", [1, 2, 16, 500])
+def test_jobs(workers: int) -> None:
+    """Every module once; two processes are given whole rooms, many are given parts of them."""
+    modules = kernel_modules()
+    made = jobs(modules, workers)
+    assert sorted(module for job in made for module in job.modules) == modules
+    assert [job.seconds for job in made] == sorted((job.seconds for job in made), reverse=True)
+    assert all(len({room_of(module) for module in job.modules}) == 1 for job in made)
+    rooms = len({room_of(module) for module in modules})
+    if workers <= 2:
+        assert len(made) == rooms
+    elif workers == 500:
+        assert len(made) == len(modules)
+    else:
+        assert rooms < len(made) < len(modules)
 
 
 def test_importing_loads_no_kernel() -> None:

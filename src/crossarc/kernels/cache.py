@@ -39,7 +39,8 @@ class KernelCache(NullCache):  # type: ignore[misc]  # numba has no type informa
     """
 
     def __init__(self, function: Any, sources: str | None) -> None:
-        name = f"{function.__module__}.{function.__qualname__}"
+        self._module = function.__module__
+        name = f"{self._module}.{function.__qualname__}"
         self._name = name.replace("<", "").replace(">", "")
         self._sources = sources
         self._folder: Path | None = None
@@ -60,10 +61,12 @@ class KernelCache(NullCache):  # type: ignore[misc]  # numba has no type informa
             with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
                 data = pickle.loads((folder / file).read_bytes())
                 return CompileResult._rebuild(target_context, *data)
+        _announcer().begin(self._module)
         return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Write what was compiled, if there is a place for it."""
+        _announcer().end()
         if self._folder is None or not self._format.check_cachable(cres):
             return
         data = dumps(cres._reduce())
@@ -81,6 +84,13 @@ class KernelCache(NullCache):  # type: ignore[misc]  # numba has no type informa
 
     def _file(self, sig: Any, codegen: Any) -> str:
         return f"{self._stem(codegen)}{self._sources}-{_hash(sig)}.nbc"
+
+
+def _announcer() -> Any:
+    # Not imported above: kernels do not depend on what is said about them.
+    from crossarc.kernels.announcement import announcer
+
+    return announcer
 
 
 def _hash(*values: Any) -> str:

@@ -25,7 +25,7 @@ from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from numba.extending import _Intrinsic
 
-__all__ = ["dependencies", "digest", "identity", "imports", "keep_source"]
+__all__ = ["dependencies", "digest", "identity", "imports", "keep_source", "source_size"]
 
 _PACKAGE = __name__.partition(".")[0]
 _IMPORT = re.compile(rb"^from +([\w.]+) +import +(\([^)]*\)|.*)|^import +(.*)", re.MULTILINE)
@@ -98,6 +98,13 @@ def digest(module: str) -> str | None:
             return None
         whole.update(name.encode() + b"\0" + hashlib.sha256(source).digest())
     return whole.hexdigest()[:16]
+
+
+def source_size(module: str) -> int:
+    """Bytes of the sources of a module and of all that it imports, this package left out."""
+    own = __name__.rpartition(".")[0]
+    needed = [name for name in dependencies(module) if not name.startswith(own)]
+    return sum(len(_source(name) or b"") for name in needed)
 
 
 def identity(value: Any) -> str:

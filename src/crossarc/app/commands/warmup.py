@@ -26,7 +26,7 @@ def warmup(
     workers: WorkersOption = None,
 ) -> None:
     """Compile kernels ahead of time, once per installation (for images, clusters and tests)."""
-    from crossarc.kernels.warmup import PARTS, kernel_modules
+    from crossarc.kernels.rooms import PARTS, kernel_modules
     from crossarc.kernels.warmup import warmup as compile_kernels
     from crossarc.parallel import thread_count
 
@@ -44,7 +44,7 @@ class _Progress:
     """Says on stderr how far it has come: on a terminal after each module, else after each room."""
 
     def __init__(self, modules: list[str]) -> None:
-        from crossarc.kernels.warmup import ROOMS, room_of
+        from crossarc.kernels.rooms import ROOMS, room_of
 
         self._titles = {module: ROOMS[room_of(module)].title for module in modules}
         self._open = list(self._titles.values())
