@@ -6,6 +6,7 @@ A fresh array costs a page fault every 4 KiB, which for short sentences takes lo
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from crossarc.inference.arithmetic.lanes import LANES
 from crossarc.kernels import subkernel
 
-__all__ = ["aligned", "keep_space", "kept_space"]
+__all__ = ["aligned", "cells_for", "keep_space", "kept_space"]
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +27,11 @@ np.empty(_MOST - 1024)
 
 
 class _Kept(threading.local):
-    space: Floats = np.empty(0)
+    """A thread's workspace, and views of it as cells."""
+
+    def __init__(self) -> None:
+        self.space: Floats = np.empty(0)
+        self.cells: dict[tuple[int, int, bool], NDArray[Any]] = {}
 
 
 _kept = _Kept()
@@ -41,6 +46,29 @@ def keep_space(needed: int) -> None:
     """Have so many floats at hand next time, unless they are very many."""
     if _kept.space.shape[0] < needed <= _MOST:
         _kept.space = np.empty(needed)
+        _kept.cells = {}
+
+
+def cells_for(count: int, lanes: int, wide: bool) -> NDArray[Any]:
+    """So many cells of a kind (see `lanes`), in this thread's workspace; each begins a cache line.
+
+    Valid until the thread asks for others.
+    """
+    cells = _kept.cells.get((count, lanes, wide))
+    if cells is None:
+        floats = count * lanes * (2 if wide else 1)
+        if _kept.space.shape[0] < floats + LANES <= _MOST:
+            _kept.space = np.empty(floats + LANES)
+            _kept.cells = {}
+        is_kept = floats + LANES <= _kept.space.shape[0]
+        space = _kept.space if is_kept else np.empty(floats + LANES)
+        first = -(space.ctypes.data // 8) % LANES
+        flat = space[first : first + floats]
+        typed = flat.view(np.complex128) if wide else flat
+        cells = typed.reshape(count, lanes) if lanes > 1 else typed
+        if is_kept:
+            _kept.cells[count, lanes, wide] = cells
+    return cells
 
 
 @subkernel()
