@@ -13,7 +13,7 @@ BENCH := .venv-bench/bin
 TORCH := torch==2.13.0
 ALL_EXTRAS := torch,spacy,ray,web,plots
 
-.PHONY: demo test check docs bench clean clean-kernels
+.PHONY: demo test check docs bench clean
 
 demo: .venv/core
 	$(BIN)/crossarc demo
@@ -62,10 +62,7 @@ bench: .venv-bench/ready
 	$(BENCH)/python -m pip install --quiet --no-deps supar==1.1.4 torch-struct==0.5
 	touch $@
 
-# After changing a kernel that kernels in other files call: Numba watches only the file itself.
-clean-kernels:
-	find src -name '*.nb[ic]' -delete
-
-clean: clean-kernels
+# Compiled kernels lie in __pycache__, too.
+clean:
 	rm -rf .venv .venv-bench docs/_build dist build
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -18,7 +18,7 @@ from support.harness import medians, treebank_folder
 from crossarc import Tree, read_conllu
 from crossarc.analysis import study_constraints
 from crossarc.inference.transition import CONSTRAINTS, Order, covington, degree_bound
-from crossarc.kernels import warmup
+from crossarc.kernels.warmup import warmup
 from crossarc.treebank.synthetic.random_trees import mixed_heads, offsets, uniform_heads
 
 LENGTHS = (25, 50, 100, 200, 400, 800)

@@ -16,7 +16,7 @@ from itertools import pairwise
 from support.harness import medians, treebank_folder
 
 from crossarc import Tree, read_conllu
-from crossarc.kernels import warmup
+from crossarc.kernels.warmup import warmup
 
 
 def measure_all(tree: Tree) -> int:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from support.harness import medians, treebank_folder
 
 from crossarc import Sentence, Tree, deprojectivize, projectivize, read_conllu
-from crossarc.kernels import warmup
+from crossarc.kernels.warmup import warmup
 from crossarc.transforms.encoding import ENCODINGS, Encoding
 
 

@@ -10,6 +10,7 @@ import pytest
 from support.shell import crossarc
 
 from crossarc import Sentence, evaluate, read_conllu, write_conllu
+from crossarc.kernels.rooms import PARTS, ROOMS, kernel_modules, room_of
 from crossarc.treebank import SAMPLE_PATH, sample
 
 BAD = "# sent_id = s1\n1\ta\t_\t_\t_\t_\t5\troot\t_\t_\n\n"
@@ -131,8 +132,28 @@ def test_convert_to_conllx_and_back(tmp_path: Path) -> None:
     assert crossarc("stats", "-", "--from", "conllx", stdin=there.stdout).returncode == 0
 
 
+def test_warmup_of_a_part() -> None:
+    done = crossarc("warmup", "stats")
+    assert done.stdout.startswith(b"kernels ready in ")
+    assert b"/2] measures of trees ... " in done.stderr
+    assert done.stderr.count(b"\n") == 2
+    refused = crossarc("warmup", "stats", "everything")
+    assert refused.returncode == 2
+    message = b"no part 'everything': choose from parse, stats, train, inference"
+    assert message in refused.stderr
+    shown = crossarc("warmup", "--help").stdout.decode()
+    assert all(part in shown for part in PARTS)
+
+
 def test_warmup_and_demo() -> None:
-    assert crossarc("warmup").stdout.startswith(b"kernels ready in ")
+    done = crossarc("warmup")
+    assert done.stdout.startswith(b"kernels ready in ")
+    # A line for each room: how many modules are ready, of how many.
+    lines = [line.partition("] ") for line in done.stderr.decode().splitlines()]
+    total = len(kernel_modules())
+    assert lines[-1][0] == f"[{total}/{total}"
+    titles = {ROOMS[room_of(module)].title for module in kernel_modules()}
+    assert {line.partition(" ... ")[0] for _, _, line in lines} == titles
     shown = crossarc("demo").stdout.decode()
     assert "total           126  1,008" in shown
     assert "┍━┿► rubras" in shown

@@ -59,7 +59,8 @@ def test_compilation_is_announced(tmp_path: Path) -> None:
     shown = os.read(ours, 65536).decode()
     os.close(ours)
     os.close(theirs)
-    assert shown == "crossarc: compiling kernels, once per installation ...\r\n"
+    what = "compiling kernels for measures of trees, about 4 s, once per installation"
+    assert shown == f"crossarc: {what} ...\r\n"
 
 
 def test_interrupted(tmp_path: Path) -> None:

@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from support.files import ROOT
 
-from crossarc.kernels import KERNEL_MODULES
+from crossarc.kernels.rooms import PARTS, ROOMS, kernel_modules, room_of
+from crossarc.kernels.warmup import jobs
 from crossarc.models.labels import log_softmax
 
 USED = """
-from crossarc import kernels
+import sys
 import crossarc as ca
 {program}
-print(*(one.__module__ for own in kernels._KERNELS.values() for one in own if one._compiled))
+from crossarc.kernels import kernels_of
+print(*(one.__module__ for name in sys.modules for one in kernels_of(name) if one.is_ready))
 """
 
 
@@ -39,9 +41,12 @@ def test_every_kernel_is_compiled_by_warmup() -> None:
         for path in source.rglob("*.py")
         if re.search(r"^@kernel\(|: kernel\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert set(KERNEL_MODULES) == found
-    for name in ("crossarc.trees.measures", "crossarc.models.arcs"):
-        assert modules_used(f"kernels.compile_kernels({name!r})").count(name) >= 2
+    assert set(kernel_modules()) == found
+    used = modules_used("from crossarc.kernels.warmup import warmup; warmup(['stats'])")
+    assert sorted(used) == [
+        "crossarc.inference.transition.covington",
+        *["crossarc.trees.measures"] * 4,
+    ]
 
 
 def test_parsing_text_needs_few_kernels() -> None:
@@ -52,6 +57,7 @@ def test_parsing_text_needs_few_kernels() -> None:
     """
     used = modules_used("assert ca.load('en')('Dogs bark.')")
     assert len(used) == 15
+    assert set(used) <= set(kernel_modules(["parse"]))
     assert sorted(set(used)) == [
         "crossarc.inference.runtime.packing",
         "crossarc.inference.projective.eisner_best",
@@ -63,6 +69,32 @@ def test_parsing_text_needs_few_kernels() -> None:
         "crossarc.models.tagging.words",
         "crossarc.text.decisions",
     ]
+
+
+def test_rooms_and_parts_have_kernels() -> None:
+    modules = kernel_modules()
+    assert {room_of(module) for module in modules} == ROOMS.keys() - {""}
+    for part in PARTS.values():
+        for name in part.names:
+            alone = part._replace(names=(name,))
+            assert any(alone.has(module) for module in modules), name
+
+
+@pytest.mark.parametrize("workers", [1, 2, 16, 500])
+def test_jobs(workers: int) -> None:
+    """Every module once; two processes are given whole rooms, many are given parts of them."""
+    modules = kernel_modules()
+    made = jobs(modules, workers)
+    assert sorted(module for job in made for module in job.modules) == modules
+    assert [job.seconds for job in made] == sorted((job.seconds for job in made), reverse=True)
+    assert all(len({room_of(module) for module in job.modules}) == 1 for job in made)
+    rooms = len({room_of(module) for module in modules})
+    if workers <= 2:
+        assert len(made) == rooms
+    elif workers == 500:
+        assert len(made) == len(modules)
+    else:
+        assert rooms < len(made) < len(modules)
 
 
 def test_importing_loads_no_kernel() -> None:

@@ -10,29 +10,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from support import covington_definitions as definitions
+from support.compiled import from_python
 from support.trees import all_trees, trees
 
 from crossarc import Tree
-from crossarc.inference.transition import covington, degree_bound
-from crossarc.inference.transition.oracle import cheapest, loss
-from crossarc.inference.transition.pieces import (
-    HEAD,
-    MARGIN,
-    ROWS,
-    begin_word,
-    end_word,
-    leave_pair,
-    reach_pair,
-)
-from crossarc.inference.transition.system import (
-    LEFT_ARC,
-    NO_ARC,
-    RIGHT_ARC,
-    SHIFT,
-    begin_given,
-    choices,
-    link,
-)
+from crossarc.inference.transition import covington, degree_bound, oracle, pieces, system
+from crossarc.inference.transition.pieces import HEAD, MARGIN, ROWS
+from crossarc.inference.transition.system import LEFT_ARC, NO_ARC, RIGHT_ARC, SHIFT
+
+cheapest, loss = map(from_python, (oracle.cheapest, oracle.loss))
+begin_word, end_word = map(from_python, (pieces.begin_word, pieces.end_word))
+reach_pair, leave_pair = map(from_python, (pieces.reach_pair, pieces.leave_pair))
+begin_given, choices, link = map(from_python, (system.begin_given, system.choices, system.link))
 
 Heads = tuple[int, ...]
 # A configuration: heads so far, 0 for none, and the pair (i, j) that comes next.
