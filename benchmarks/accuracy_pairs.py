@@ -29,7 +29,7 @@ from support.score_cases import (
 
 from crossarc import SpanningTrees
 from crossarc.inference.distribution import Root
-from crossarc.inference.spanning.pairs import joint_arcs
+from crossarc.inference.spanning.matrix_tree.pairs import joint_arcs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -119,7 +119,7 @@ def measure(case: Case, root: Root) -> float:
     first, second = some_pairs(trees, case.n)
     exact = [float(p.mid()) for p in reference(case, root, first, second)]
     raw, reckoned = np.empty(PAIRS), np.empty(PAIRS)
-    joint_arcs(*trees._lift_tables(0), first, second, raw, reckoned)
+    joint_arcs(*trees._weight_gradients(0), first, second, raw, reckoned)
     found = trees.joint(first, second)
     relative = 0.0
     for a, b, p in zip(first.tolist(), second.tolist(), exact, strict=True):

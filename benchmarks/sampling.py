@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from support.harness import medians
 
 import crossarc as ca
-from crossarc.inference.spanning.insertion import draw_by_insertion
-from crossarc.inference.spanning.wilson import draw_by_walks, expected_steps
+from crossarc.inference.spanning.sampling.insertion import draw_by_insertion
+from crossarc.inference.spanning.sampling.wilson import draw_by_walks, expected_steps
 from crossarc.treebank.synthetic.random_trees import uniform_heads
 
 Floats = NDArray[np.float64]

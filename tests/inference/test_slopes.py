@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.precise_slopes import precise_slopes
+from support.precise_matrix_tree import precise_derivatives
 
 from crossarc import ProjectiveTrees, SpanningTrees
 
@@ -24,7 +24,7 @@ def test_against_an_inverse_of_two_thousand_digits(root: Any, forbidden: float, 
     scores[1:][chance.random((10, 11)) < forbidden] = -np.inf
     trees = SpanningTrees(scores, root=root)
     for direction, scale in ((chance.normal(size=(11, 11)), 10.0), (scores, 10.0 * sd)):
-        expected, rarity = precise_slopes(scores, root, direction)
+        expected, rarity = precise_derivatives(scores, root, direction)
         error = np.abs(trees.hessian_product(direction) - expected)
         assert (error <= 1e-14 * scale * rarity + 1e-300).all(), (error / (rarity + 1e-300)).max()
 

@@ -11,27 +11,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crossarc.inference.runtime.work_queue import finish, in_turns, take
+from crossarc.inference.runtime.work_queue import claim, complete, run_queue
 
 
 @numba.njit(nogil=True)
 def count_up(counts: np.ndarray, progress: np.ndarray) -> None:
-    item = take(progress)
+    item = claim(progress)
     while item < len(counts):
         counts[item] += 1
-        finish(progress)
-        item = take(progress)
+        complete(progress)
+        item = claim(progress)
 
 
 @numba.njit(nogil=True)
 def finish_one(progress: np.ndarray) -> None:
-    finish(progress)
+    complete(progress)
 
 
 @given(st.integers(0, 200), st.integers(1, 6))
 def test_every_item_once(count: int, threads: int) -> None:
     counts = np.zeros(count, np.int64)
-    in_turns(lambda progress: count_up(counts, progress), count, threads)
+    run_queue(lambda progress: count_up(counts, progress), count, threads)
     assert (counts == 1).all()
 
 
@@ -46,7 +46,7 @@ def test_waits_for_others(seconds: float) -> None:
         finished.append(threading.current_thread())
         finish_one(progress)
 
-    in_turns(work, 2, 2)
+    run_queue(work, 2, 2)
     assert len(set(finished)) == 2
 
 
@@ -60,4 +60,4 @@ def test_errors_of_others_come_back() -> None:
             raise KeyError("theirs")
 
     with pytest.raises(KeyError, match="theirs"):
-        in_turns(work, 2, 2)
+        run_queue(work, 2, 2)

@@ -61,7 +61,7 @@ def test_parsing_text_needs_few_kernels() -> None:
     assert sorted(set(used)) == [
         "crossarc.inference.runtime.packing",
         "crossarc.inference.projective.eisner_best",
-        "crossarc.inference.spanning.argmax",
+        "crossarc.inference.spanning.edmonds.argmax",
         "crossarc.models.arcs",
         "crossarc.models.labels",
         "crossarc.models.tagging.lemma_kernels",

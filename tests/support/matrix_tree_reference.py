@@ -1,8 +1,8 @@
 """The papers' own algorithms, in plain NumPy, as oracles.
 
 Each function is one equation or figure of McDonald & Satta (2007) or Koo et al. (2007), in their
-notation. They exponentiate the scores and take determinants, so they lose digits once scores
-differ by more than about 10, and overflow later: valid for moderate scores only.
+notation, or follows from one. They exponentiate the scores and take determinants, so they lose
+digits once scores differ by more than about 10, and overflow later: valid for moderate scores only.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def edge_weights(scores: Scores) -> Floats:
     labelled = scores[:, :, None] if scores.ndim == 2 else scores
     usable = ~np.eye(len(scores), dtype=bool)
     usable[:, 0] = False
-    weights = np.zeros(labelled.shape)
-    weights[usable] = np.exp(labelled[usable], dtype=np.float64)
+    weights = np.zeros(labelled.shape, np.result_type(scores, np.float64))
+    weights[usable] = np.exp(labelled[usable], dtype=weights.dtype)
     return weights
 
 
@@ -104,8 +104,8 @@ def koo_partition(scores: Scores, root: str) -> float:
     return float(np.linalg.det(koo_matrix(scores, root)))
 
 
-def koo_marginals(scores: Scores, root: str) -> Floats:
-    """mu from the inverse of L-hat (Koo et al. 2007, sections 3.2 to 3.4), O(n^3)."""
+def koo_weight_gradients(scores: Scores, root: str) -> Floats:
+    """d log Z / d w[h, m] from the inverse of L-hat (Koo et al. 2007, section 3.2), O(n^3)."""
     inverse = np.linalg.inv(koo_matrix(scores, root))
     n = len(inverse)
     down = np.tile(np.diag(inverse), (n, 1))  # [L-hat^-1]_{m, m} at (h, m)
@@ -113,8 +113,25 @@ def koo_marginals(scores: Scores, root: str) -> Floats:
     if root == "single":
         down[:, 0] = 0.0  # 1 - delta_{1, m}
         across[0, :] = 0.0  # 1 - delta_{h, 1}
-    per_weight = np.zeros((n + 1, n + 1))  # d log Z / d weight
-    per_weight[1:, 1:] = down - across
-    per_weight[0, 1:] = inverse[:, 0] if root == "single" else np.diag(inverse)
-    # The chain rule of section 3.4: a label's share of an arc is its share of the arc's weight.
-    return (edge_weights(scores) * per_weight[:, :, None]).reshape(scores.shape)
+    gradients = np.zeros((n + 1, n + 1), inverse.dtype)
+    gradients[1:, 1:] = down - across
+    gradients[0, 1:] = inverse[:, 0] if root == "single" else np.diag(inverse)
+    return gradients
+
+
+def koo_marginals(scores: Scores, root: str) -> Floats:
+    """mu, the derivative of log Z by log w (Koo et al. 2007, sections 3.2 to 3.4), O(n^3).
+
+    By the chain rule of section 3.4, a label's share of an arc is its share of the arc's weight.
+    """
+    gradients = koo_weight_gradients(scores, root)
+    return (edge_weights(scores) * gradients[:, :, None]).reshape(scores.shape)
+
+
+def koo_derivatives(scores: Scores, root: str, direction: Floats) -> Floats:
+    """Of the marginals along a direction of the scores: Hessian-vector products of log Z.
+
+    By a complex step, which subtracts nothing: f(x + i t v) = f(x) + i t f'(x) v + O(t^2).
+    """
+    step = 1e-30
+    return koo_marginals(scores + 1j * step * direction, root).imag / step

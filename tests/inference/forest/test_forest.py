@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.chance import assert_distribution
+from support.statistics import assert_distribution
 
 from crossarc.inference.forest import Forest
 from crossarc.inference.forest.expectation import divergence, entropy, expectation

@@ -9,8 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 from support.brute_force import BruteForce, projective_tree
-from support.chance import assert_distribution
 from support.law_base import key_of
+from support.statistics import assert_distribution
 
 from crossarc import InfeasibleError, ProjectiveTrees
 

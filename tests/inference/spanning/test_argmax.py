@@ -13,12 +13,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 from support.trees import all_trees, is_tree, trees
 
-from crossarc.inference.spanning.argmax import (
-    best_heads,
-    best_heads_batch,
-    best_labels,
-    tree_score,
-)
+from crossarc.inference.runtime.scoring import best_labels, tree_score
+from crossarc.inference.spanning.edmonds.argmax import best_heads, best_heads_batch
 
 WHOLE = st.integers(-3, 3).map(float)
 REAL = st.floats(-5, 5, allow_subnormal=False)

@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from support.trees import all_trees, is_tree
 
 from crossarc.inference.runtime.scoring import best_labels, tree_score
-from crossarc.inference.spanning.argmax import best_heads
-from crossarc.inference.spanning.kbest import kbest, within
+from crossarc.inference.spanning.edmonds.argmax import best_heads
+from crossarc.inference.spanning.edmonds.kbest import kbest, within
 
 WHOLE = st.integers(-2, 2).map(float)
 REAL = st.floats(-5, 5, allow_subnormal=False)

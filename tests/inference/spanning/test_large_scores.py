@@ -22,10 +22,10 @@ from crossarc import ScoreError, SpanningTrees, Tree
 )
 def test_digits_at_large_scores(n: int, power: int, forbidden: float, root: str, seed: int) -> None:
     """Large steps plus small differences, which alone decide the probabilities."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     shape = (n + 1, n + 1)
-    scores = chance.choice([-1.0, 0.0, 1.0], shape) * 10.0**power + chance.normal(0, 2, shape)
-    scores[chance.random(shape) < forbidden] = -np.inf
+    scores = rng.choice([-1.0, 0.0, 1.0], shape) * 10.0**power + rng.normal(0, 2, shape)
+    scores[rng.random(shape) < forbidden] = -np.inf
     truth, trees = BruteForce(scores, root), SpanningTrees(scores, root=root)
     if not truth.trees:
         assert trees.log_partition() == -math.inf

@@ -1,4 +1,4 @@
-"""Sentences in lockstep: the same numbers as alone, whoever the neighbours are."""
+"""Sentences in lockstep: the same numbers as one by one, whatever the neighbours are."""
 
 from __future__ import annotations
 
@@ -9,58 +9,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.brute_force import BruteForce
+from support.matrix_tree_kernels import kernel_results
 
 from crossarc import SpanningTrees
+from crossarc.inference.arithmetic.lanes import LANES
 from crossarc.inference.runtime.batch import Batch
-from crossarc.inference.runtime.groups import in_groups
+from crossarc.inference.runtime.lockstep import in_groups
 from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
-from crossarc.inference.runtime.work_queue import in_turns
-from crossarc.inference.spanning.plain.alone import infer_alone
-from crossarc.inference.spanning.plain.together import infer_together
-from crossarc.inference.spanning.wide_infer import infer_wide
 
 ROOTS = ["single", "multi"]
 
 
+QUANTITIES = [LOG_PARTITION, MARGINALS, LOG_MARGINALS]
+
+
 def some_scores(seed: int, n: int, sd: float = 1.0, forbidden: float = 0.0) -> np.ndarray:
-    chance = np.random.default_rng([seed, n])
-    scores = chance.normal(scale=sd, size=(n + 1, n + 1))
-    scores[chance.random(scores.shape) < forbidden] = -np.inf
+    rng = np.random.default_rng([seed, n])
+    scores = rng.normal(scale=sd, size=(n + 1, n + 1))
+    scores[rng.random(scores.shape) < forbidden] = -np.inf
     return scores
 
 
-def answers(kernel: object, batch: Batch, single: bool, wanted: int) -> tuple[np.ndarray, ...]:
-    """Totals, results and what is certain, all sentences in one group or each in its own."""
-    order = np.argsort(-batch.sizes, kind="stable")
-    starts = np.array([0, len(batch)]) if kernel is infer_together else np.arange(len(batch) + 1)
-    totals, done = np.full((2, len(batch)), np.nan), np.zeros(len(batch), np.bool_)
-    out = np.full(0 if wanted == LOG_PARTITION else len(batch.arcs), np.nan)
-    before = (
-        batch.arcs,
-        batch.label_sums,
-        batch.sizes,
-        batch.offsets,
-        order,
-        starts,
-        single,
-        wanted,
-    )
-    in_turns(
-        lambda progress: kernel(*before, out, totals, done, progress, np.empty(0)),
-        len(starts) - 1,
-        1,
-    )
-    return totals, out, done
-
-
-class TestTogetherAndAlone:
+class TestOneSentenceAndEight:
     @given(
         st.lists(st.integers(1, 24), min_size=1, max_size=8),
         st.integers(0, 10**6),
-        st.sampled_from([1.0, 10.0, 100.0]),
+        st.sampled_from([1.0, 10.0, 100.0, 1e4]),
         st.sampled_from([0.0, 0.1, 0.5]),
         st.booleans(),
-        st.sampled_from([LOG_PARTITION, MARGINALS, LOG_MARGINALS]),
+        st.sampled_from(QUANTITIES),
+        st.booleans(),
     )
     def test_every_bit_is_the_same(
         self,
@@ -69,37 +47,50 @@ class TestTogetherAndAlone:
         sd: float,
         forbidden: float,
         single: bool,
-        wanted: int,
+        quantity: int,
+        wide: bool,
     ) -> None:
         batch = Batch([some_scores(seed + i, n, sd, forbidden) for i, n in enumerate(lengths)])
-        totals, out, done = answers(infer_together, batch, single, wanted)
-        other_totals, other_out, other_done = answers(infer_alone, batch, single, wanted)
+        totals, out, done = kernel_results(LANES, wide, batch, single, quantity)
+        other_totals, other_out, other_done = kernel_results(1, wide, batch, single, quantity)
         np.testing.assert_array_equal(done, other_done)
         np.testing.assert_array_equal(totals, other_totals)
-        if wanted != LOG_PARTITION:
+        assert done.all() or not wide
+        if quantity != LOG_PARTITION:
             for index in np.flatnonzero(done):
                 np.testing.assert_array_equal(
                     batch.square(index, out), batch.square(index, other_out)
                 )
 
     @pytest.mark.parametrize("root", ROOTS)
+    @pytest.mark.parametrize("n", [13, 31, 33, 60])
+    def test_longer_sentences_in_wide_numbers(self, n: int, root: str) -> None:
+        batch = Batch([some_scores(i, n - i, 500.0) for i in range(8)])
+        for quantity in QUANTITIES:
+            totals, out, _ = kernel_results(LANES, True, batch, root == "single", quantity)
+            other_totals, other_out, _ = kernel_results(1, True, batch, root == "single", quantity)
+            np.testing.assert_array_equal(totals, other_totals)
+            np.testing.assert_array_equal(out, other_out)
+
+    @pytest.mark.parametrize("root", ROOTS)
     @pytest.mark.parametrize("n", [31, 32, 33, 61, 65, 100])
     def test_longer_sentences_and_longer_neighbours(self, n: int, root: str) -> None:
         """Widths around powers of two, at which blocks are divided."""
         batch = [some_scores(7, n), *(some_scores(i, n + i) for i in range(7))]
-        alone, together = SpanningTrees(batch[0], root=root), SpanningTrees(batch, root=root)
-        np.testing.assert_array_equal(together.marginals()[0], alone.marginals())
-        np.testing.assert_array_equal(together.log_marginals()[0], alone.log_marginals())
-        assert together.log_partition()[0] == alone.log_partition()
+        one, all_of_them = SpanningTrees(batch[0], root=root), SpanningTrees(batch, root=root)
+        np.testing.assert_array_equal(all_of_them.marginals()[0], one.marginals())
+        np.testing.assert_array_equal(all_of_them.log_marginals()[0], one.log_marginals())
+        assert all_of_them.log_partition()[0] == one.log_partition()
 
     @pytest.mark.parametrize("root", ROOTS)
     def test_labels(self, root: str) -> None:
-        chance = np.random.default_rng(3)
-        batch = [chance.normal(size=(n + 1, n + 1, 3)) for n in (9, 10, 11, 12, 9, 4, 11)]
-        together = SpanningTrees(batch, root=root)
-        for index, scores in enumerate(batch):
-            alone = SpanningTrees(scores, root=root)
-            np.testing.assert_array_equal(together.marginals()[index], alone.marginals())
+        rng = np.random.default_rng(3)
+        for sd in (1.0, 500.0):
+            batch = [rng.normal(0.0, sd, (n + 1, n + 1, 3)) for n in (9, 10, 11, 12, 9, 4, 11)]
+            found = SpanningTrees(batch, root=root).marginals()
+            for marginals, scores in zip(found, batch, strict=True):
+                expected = SpanningTrees(scores, root=root).marginals()
+                np.testing.assert_array_equal(marginals, expected)
 
     @pytest.mark.parametrize("root", ROOTS)
     def test_log_partition_comes_with_marginals_or_without(self, root: str) -> None:
@@ -110,39 +101,26 @@ class TestTogetherAndAlone:
 
 
 class TestRule:
-    """What plain floats answer, wide numbers confirm; what they cannot, they leave."""
+    """What float64 answers, wide numbers confirm; what it cannot, it leaves."""
 
     @pytest.mark.parametrize("single", [False, True])
     @pytest.mark.parametrize("forbidden", [0.0, 0.3])
     @pytest.mark.parametrize("sd", [1.0, 30.0, 150.0])
     def test_against_wide_numbers(self, sd: float, forbidden: float, single: bool) -> None:
         batch = Batch([some_scores(i, 23 - i, sd, forbidden) for i in range(8)])
-        for wanted in (MARGINALS, LOG_MARGINALS):
-            totals, out, done = answers(infer_together, batch, single, wanted)
-            wide_totals, wide_out = np.empty_like(totals), np.empty_like(out)
-            infer_wide(
-                batch.arcs,
-                batch.label_sums,
-                batch.sizes,
-                batch.offsets,
-                np.arange(len(batch)),
-                single,
-                wanted,
-                wide_out,
-                wide_totals,
-                0,
-                len(batch),
-            )
+        for quantity in (MARGINALS, LOG_MARGINALS):
+            totals, out, done = kernel_results(LANES, False, batch, single, quantity)
+            wide_totals, wide_out, _ = kernel_results(1, True, batch, single, quantity)
             assert done.any() or sd > 100
             for index in np.flatnonzero(done):
                 expected, found = batch.square(index, wide_out), batch.square(index, out)
-                near_zero = 1e-300 if wanted == MARGINALS else 1e-14
+                near_zero = 1e-300 if quantity == MARGINALS else 1e-14
                 np.testing.assert_allclose(found, expected, rtol=1e-13, atol=near_zero)
                 assert totals[0, index] == pytest.approx(wide_totals[0, index], rel=1e-14)
 
     @pytest.mark.parametrize("root", ROOTS)
     def test_a_hard_sentence_does_not_disturb_its_neighbours(self, root: str) -> None:
-        """Scores beyond plain floats, a word without a head, and no word for the root."""
+        """Scores beyond float64, a word without a head, and no word for the root."""
         easy = [some_scores(i, 12) for i in range(8)]
         hard = some_scores(8, 12, sd=1000.0)
         headless, rootless = some_scores(9, 12), some_scores(10, 12)
@@ -164,7 +142,7 @@ class TestRule:
         scores[2, 1] = scores[1, 2] = scores[4, 3] = scores[3, 4] = scores[2, 4] = 0.0
         scores[3, 1] = scores[3, 2] = scores[0, 3] = -600.0
         batch = Batch([scores] * 8)
-        assert not answers(infer_together, batch, root == "single", MARGINALS)[2].any()
+        assert not kernel_results(LANES, False, batch, root == "single", MARGINALS)[2].any()
         trees, truth = SpanningTrees([scores] * 8, root=root), BruteForce(scores, root)
         assert trees.log_partition()[7] == pytest.approx(truth.log_partition(), rel=1e-15)
         found = trees.log_marginals()[7]
@@ -175,23 +153,23 @@ class TestGroups:
     @given(st.lists(st.integers(1, 300), max_size=60))
     def test_every_sentence_once(self, lengths: list[int]) -> None:
         sizes = np.array(lengths, np.int64)
-        together, starts, alone = in_groups(sizes)
-        assert sorted([*together, *alone]) == list(range(len(sizes)))
+        lockstep, starts, others = in_groups(sizes, 256)
+        assert sorted([*lockstep, *others]) == list(range(len(sizes)))
         assert starts[0] == 0
-        assert starts[-1] == len(together)
+        assert starts[-1] == len(lockstep)
         assert (np.diff(starts) <= 8).all()
         assert (np.diff(starts) > 1).all()
         for begin, end in pairwise(starts):
-            assert (np.diff(sizes[together[begin:end]]) <= 0).all()
+            assert (np.diff(sizes[lockstep[begin:end]]) <= 0).all()
 
     def test_equal_sentences_share_lanes(self) -> None:
-        together, starts, alone = in_groups(np.full(20, 30))
+        lockstep, starts, others = in_groups(np.full(20, 30), 256)
         assert starts.tolist() == [0, 8, 16, 20]
-        assert len(together) == 20
-        assert len(alone) == 0
+        assert len(lockstep) == 20
+        assert len(others) == 0
 
-    def test_a_long_one_stays_alone(self) -> None:
-        together, starts, alone = in_groups(np.array([10, 10, 60, 10, 10]))
-        assert alone.tolist() == [2]
+    def test_a_long_one_is_in_no_group(self) -> None:
+        lockstep, starts, others = in_groups(np.array([10, 10, 60, 10, 10]), 256)
+        assert others.tolist() == [2]
         assert starts.tolist() == [0, 4]
-        assert sorted(together) == [0, 1, 3, 4]
+        assert sorted(lockstep) == [0, 1, 3, 4]

@@ -31,10 +31,10 @@ def by_constraints(scores: np.ndarray, root: Any) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(12))
 def test_whole_numbers(seed: int, root: Any) -> None:
     """Many ties, sums are exact; more and more arcs are forbidden."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     n = 6 + seed
-    scores = chance.integers(-6, 7, (n + 1, n + 1)).astype(float)
-    forbidden = chance.random(scores.shape) < seed / 20
+    scores = rng.integers(-6, 7, (n + 1, n + 1)).astype(float)
+    forbidden = rng.random(scores.shape) < seed / 20
     forbidden[np.arange(n), np.arange(1, n + 1)] = False
     scores[forbidden] = -np.inf
     found = SpanningTrees(scores, root=root).max_marginals()

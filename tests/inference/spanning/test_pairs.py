@@ -13,7 +13,7 @@ from crossarc.inference.questions.dependence import (
     joint_by_constraints,
     mutual_information_by_constraints,
 )
-from crossarc.inference.spanning.pairs import joint_arcs
+from crossarc.inference.spanning.matrix_tree.pairs import joint_arcs
 
 ROOTS = ["single", "multi"]
 
@@ -28,12 +28,12 @@ def nested_cycles(levels: int, gap: float) -> np.ndarray:
 
 
 def cases() -> dict[str, np.ndarray]:
-    chance = np.random.default_rng(2)
-    normal = chance.normal(size=(13, 13))
-    sparse = chance.normal(scale=5.0, size=(13, 13))
-    sparse[chance.random((13, 13)) < 0.5] = -np.inf
+    rng = np.random.default_rng(2)
+    normal = rng.normal(size=(13, 13))
+    sparse = rng.normal(scale=5.0, size=(13, 13))
+    sparse[rng.random((13, 13)) < 0.5] = -np.inf
     sparse[np.arange(12), np.arange(1, 13)] = 0.0
-    labelled = chance.normal(scale=2.0, size=(9, 9, 3))
+    labelled = rng.normal(scale=2.0, size=(9, 9, 3))
     return {
         "sd 1": normal,
         "sd 20": 20.0 * normal,
@@ -48,9 +48,9 @@ CASES = cases()
 
 
 def random_arcs(n: int, count: int) -> np.ndarray:
-    chance = np.random.default_rng(n)
-    modifiers = chance.integers(1, n + 1, count)
-    heads = (modifiers + chance.integers(1, n + 1, count)) % (n + 1)
+    rng = np.random.default_rng(n)
+    modifiers = rng.integers(1, n + 1, count)
+    heads = (modifiers + rng.integers(1, n + 1, count)) % (n + 1)
     return np.stack([heads, modifiers], axis=1)
 
 
@@ -60,12 +60,12 @@ def test_joint_is_the_probability_of_two_heads(name: str, root: Any) -> None:
     trees = SpanningTrees(CASES[name], root=root)
     arcs = random_arcs(len(CASES[name]) - 1, 40)
     found = trees.joint(arcs[:20], arcs[20:])
-    for (h, m), (k, j), chance in zip(arcs[:20], arcs[20:], found, strict=True):
+    for (h, m), (k, j), probability in zip(arcs[:20], arcs[20:], found, strict=True):
         if m == j:
             expected = math.exp(trees.log_prob(heads={m: h})) if h == k else 0.0
         else:
             expected = math.exp(trees.log_prob(heads={m: h, j: k}))
-        assert chance == pytest.approx(expected, rel=0.0, abs=1e-12)
+        assert probability == pytest.approx(expected, rel=0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("root", ROOTS)
@@ -84,7 +84,7 @@ def test_where_the_determinant_loses_all_digits() -> None:
     apart = arcs[:200, 1] != arcs[200:, 1]
     first, second = arcs[:200][apart], arcs[200:][apart]
     found, errors = np.empty(len(first)), np.empty(len(first))
-    joint_arcs(*trees._lift_tables(0), first, second, found, errors)
+    joint_arcs(*trees._weight_gradients(0), first, second, found, errors)
     exact = joint_by_constraints(trees, 0, first, second)
     assert np.abs(found - exact).max() > 1.0
     assert (np.abs(found - exact) <= errors + 1e-300).all()

@@ -16,10 +16,10 @@ SHAPES = [(1, None), (2, None), (3, None), (4, None), (5, None), (1, 3), (2, 2),
 
 
 def random_scores(seed: int, n: int, labels: int | None, forbidden: float = 0.0) -> np.ndarray:
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     shape = (n + 1, n + 1) if labels is None else (n + 1, n + 1, labels)
-    scores = chance.normal(size=shape)
-    scores[chance.random(shape) < forbidden] = -np.inf
+    scores = rng.normal(size=shape)
+    scores[rng.random(shape) < forbidden] = -np.inf
     scores[:, 0] = np.nan
     scores[np.arange(n + 1), np.arange(n + 1)] = np.nan
     return scores

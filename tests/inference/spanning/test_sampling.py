@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.brute_force import BruteForce
-from support.chance import assert_distribution
 from support.law_base import key_of
+from support.statistics import assert_distribution
 
 from crossarc import InfeasibleError, ScoreError, SpanningTrees
-from crossarc.inference.spanning import sampling
-from crossarc.inference.spanning.distinct import heads_distinct
-from crossarc.inference.spanning.wilson import expected_steps
+from crossarc.inference.spanning.sampling import sampler
+from crossarc.inference.spanning.sampling.wilson import expected_steps
+from crossarc.inference.spanning.sampling.without_replacement import trees_without_replacement
 
 ROOTS = ["single", "multi"]
 NO_LABELS = np.empty((0, 0))
@@ -26,8 +26,8 @@ NO_LABELS = np.empty((0, 0))
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Each way of drawing by itself, whatever it costs."""
     worth = math.inf if request.param == "insertion" else 0
-    monkeypatch.setattr(sampling, "_WORTH_ASKING", worth)
-    monkeypatch.setattr(sampling, "_FEW_STEPS", math.inf)
+    monkeypatch.setattr(sampler, "_WORTH_ASKING", worth)
+    monkeypatch.setattr(sampler, "_FEW_STEPS", math.inf)
     return request.param
 
 
@@ -41,13 +41,13 @@ def assert_frequencies(scores: np.ndarray, root: str, draws: int = 20_000) -> No
     counts = Counter(map(key_of, SpanningTrees(scores, root=root).sample(draws, seed=1)))
     assert sum(counts.values()) == draws
     assert set(counts) <= {tree.key for tree in truth.trees}
-    chances = [math.exp(truth.log_prob(tree.heads, tree.labels)) for tree in truth.trees]
+    probabilities = [math.exp(truth.log_prob(tree.heads, tree.labels)) for tree in truth.trees]
     # The rare trees together, so that the chi-square test has enough in each class.
-    common = [place for place, chance in enumerate(chances) if chance * draws > 10]
-    seen = [counts[truth.trees[place].key] for place in common]
-    rest = 1.0 - math.fsum(chances[place] for place in common)
+    common = [i for i, p in enumerate(probabilities) if p * draws > 10]
+    seen = [counts[truth.trees[i].key] for i in common]
+    rest = 1.0 - math.fsum(probabilities[i] for i in common)
     assert_distribution(
-        [*seen, draws - sum(seen)], [*(chances[place] for place in common), max(rest, 0.0)]
+        [*seen, draws - sum(seen)], [*(probabilities[i] for i in common), max(rest, 0.0)]
     )
 
 
@@ -62,9 +62,9 @@ class TestWithReplacement:
     @pytest.mark.parametrize("root", ROOTS)
     @pytest.mark.parametrize("seed", range(6))
     def test_frequencies_with_forbidden_arcs(self, seed: int, root: str, way: str) -> None:
-        chance = np.random.default_rng(seed)
-        scores = chance.normal(size=(5, 5))
-        scores[chance.random((5, 5)) < 0.4] = -np.inf
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(size=(5, 5))
+        scores[rng.random((5, 5)) < 0.4] = -np.inf
         if BruteForce(scores, root).feasible:
             assert_frequencies(scores, root)
         else:
@@ -75,8 +75,8 @@ class TestWithReplacement:
     @pytest.mark.parametrize("size", [1e3, 1e6, 1e9])
     def test_frequencies_at_large_scores(self, size: float, root: str) -> None:
         """Large steps, the same in many trees, plus small differences, which decide."""
-        chance = np.random.default_rng(3)
-        scores = chance.choice([-1.0, 0.0], (5, 5)) * size + chance.normal(size=(5, 5))
+        rng = np.random.default_rng(3)
+        scores = rng.choice([-1.0, 0.0], (5, 5)) * size + rng.normal(size=(5, 5))
         best, second = BruteForce(scores, root).tree_scores()[:2]
         assert best - second < 3.0
         assert_frequencies(scores, root)
@@ -197,9 +197,9 @@ class TestWithoutReplacement:
 
     def assert_order(self, drawn: Counter[tuple[Any, ...]], truth: BruteForce, draws: int) -> None:
         """The first two: p1 p2 / (1 - p1)."""
-        chance = {t.key: math.exp(truth.log_prob(t.heads, t.labels)) for t in truth.trees}
-        pairs = list(itertools.permutations(chance, 2))
-        expected = [chance[a] * chance[b] / (1.0 - chance[a]) for a, b in pairs]
+        probability = {t.key: math.exp(truth.log_prob(t.heads, t.labels)) for t in truth.trees}
+        pairs = list(itertools.permutations(probability, 2))
+        expected = [probability[a] * probability[b] / (1.0 - probability[a]) for a, b in pairs]
         assert math.fsum(expected) == pytest.approx(1.0)
         common = [place for place, share in enumerate(expected) if share * draws > 8]
         seen = [drawn[pairs[place]] for place in common]
@@ -221,10 +221,10 @@ class TestWithoutReplacement:
         scores = scores_of(3)
         truth, draws = BruteForce(scores, root), 5_000
         arcs = SpanningTrees(scores)._batch.square(0)
-        chance = np.random.default_rng(1)
+        rng = np.random.default_rng(1)
         drawn: Counter[tuple[Any, ...]] = Counter()
         for _ in range(draws):
-            found = heads_distinct(arcs, NO_LABELS, None, root == "single", chance)
+            found = trees_without_replacement(arcs, NO_LABELS, None, root == "single", rng)
             first, second = itertools.islice(found, 2)
             drawn[(tuple(first.tolist()), None), (tuple(second.tolist()), None)] += 1
         self.assert_order(drawn, truth, draws)
@@ -274,13 +274,13 @@ def test_seeds() -> None:
 def test_the_way_is_chosen_by_the_expected_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Flat scores have short walks; those of two words that prefer each other are endless."""
     asked: list[bool] = []
-    known = sampling.Sampler._short_walks
+    known = sampler.Sampler._short_walks
 
-    def note(self: sampling.Sampler, k: int) -> Any:
+    def note(self: sampler.Sampler, k: int) -> Any:
         asked.append(known(self, k) is not None)
         return known(self, k)
 
-    monkeypatch.setattr(sampling.Sampler, "_short_walks", note)
+    monkeypatch.setattr(sampler.Sampler, "_short_walks", note)
     flat = np.zeros((11, 11))
     stiff = flat.copy()
     stiff[1, 2] = stiff[2, 1] = 40.0

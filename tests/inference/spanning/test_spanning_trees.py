@@ -80,11 +80,11 @@ class TestCounts:
     @pytest.mark.parametrize("n", [2, 3, 10, 50])
     def test_marginals_when_all_trees_are_alike(self, n: int) -> None:
         """By symmetry: a root arc has 2 / (n + 1) with several roots, 1 / n with one."""
-        for root, chance in (("multi", 2 / (n + 1)), ("single", 1 / n)):
+        for root, share in (("multi", 2 / (n + 1)), ("single", 1 / n)):
             marginals = SpanningTrees(np.zeros((n + 1, n + 1)), root=root).marginals()
-            np.testing.assert_allclose(marginals[0, 1:], chance, rtol=1e-13)
+            np.testing.assert_allclose(marginals[0, 1:], share, rtol=1e-13)
             between = marginals[1:, 1:][~np.eye(n, dtype=bool)]
-            np.testing.assert_allclose(between, (1 - chance) / (n - 1), rtol=1e-13)
+            np.testing.assert_allclose(between, (1 - share) / (n - 1), rtol=1e-13)
 
     @pytest.mark.parametrize("root", ROOTS)
     def test_a_sentence_of_one_word(self, root: str) -> None:
@@ -101,7 +101,7 @@ class TestDriftingChain:
 
     With one root at r, the words after r hang from the left and those before from the right. So
     log w(r) = root_r + (right arcs from r on) + (left arcs before r), and the arc i -> i + 1 has
-    the probability that r <= i: a closed form, with chances down to e^(-10 n).
+    the probability that r <= i: a closed form, with probabilities down to e^(-10 n).
     """
 
     STEP = 10.0

@@ -39,27 +39,27 @@ def test_all_small_trees(n: int, order: Order) -> None:
     assert_follows_definitions(list(all_trees(n)), constraints, order)
 
 
-def random_tree(chance: random.Random, n: int) -> tuple[int, ...]:
+def random_tree(rng: random.Random, n: int) -> tuple[int, ...]:
     order = list(range(1, n + 1))
-    chance.shuffle(order)
+    rng.shuffle(order)
     heads = [0] * n
     for place in range(n):
-        parent = chance.randint(0, place)
+        parent = rng.randint(0, place)
         heads[order[place] - 1] = 0 if parent == 0 else order[parent - 1]
     return tuple(heads)
 
 
-def nearly_projective_tree(chance: random.Random, n: int) -> tuple[int, ...]:
+def nearly_projective_tree(rng: random.Random, n: int) -> tuple[int, ...]:
     """Mostly short arcs, as in a treebank: each word hangs on a near one that does not close a
     cycle."""
     heads = [-1] * (n + 1)
-    heads[chance.randint(1, n)] = 0
-    for word in chance.sample(range(1, n + 1), n):
+    heads[rng.randint(1, n)] = 0
+    for word in rng.sample(range(1, n + 1), n):
         while heads[word] < 0:
-            head = word + chance.choice((-3, -2, -1, -1, 1, 1, 2, 4))
+            head = word + rng.choice((-3, -2, -1, -1, 1, 1, 2, 4))
             if 1 <= head <= n and not reaches(heads, head, word):
                 heads[word] = head
-            elif chance.random() < 0.05:
+            elif rng.random() < 0.05:
                 heads[word] = 0
     return tuple(heads[1:])
 
@@ -73,9 +73,9 @@ def reaches(heads: list[int], word: int, goal: int) -> bool:
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("n", [8, 13, 20, 30])
 def test_random_trees(n: int, order: Order) -> None:
-    chance = random.Random(n)
-    forest = [random_tree(chance, n), nearly_projective_tree(chance, n)]
-    forest += [nearly_projective_tree(chance, n) for _ in range(2)]
+    rng = random.Random(n)
+    forest = [random_tree(rng, n), nearly_projective_tree(rng, n)]
+    forest += [nearly_projective_tree(rng, n) for _ in range(2)]
     assert_follows_definitions(forest, (*CONSTRAINTS, "d<=7"), order)
     definitions.strictest.cache_clear()
 
@@ -114,8 +114,8 @@ def test_laws(heads: list[int]) -> None:
 
 
 def test_projectivity_is_degree_0() -> None:
-    chance = random.Random(5)
-    forest = [Tree(random_tree(chance, 12)) for _ in range(20)]
+    rng = random.Random(5)
+    forest = [Tree(random_tree(rng, 12)) for _ in range(20)]
     results = covington(forest, ("projectivity", "d<=0"))
     assert results["projectivity"].heads.tolist() == results["d<=0"].heads.tolist()
 
@@ -148,8 +148,8 @@ def test_a_degree_that_falls_later() -> None:
 
 
 def test_any_number_of_threads_gives_the_same() -> None:
-    chance = random.Random(3)
-    forest = [Tree(random_tree(chance, chance.randint(1, 20))) for _ in range(50)]
+    rng = random.Random(3)
+    forest = [Tree(random_tree(rng, rng.randint(1, 20))) for _ in range(50)]
     one, two = covington(forest, threads=1), covington(forest, threads=3)
     for name in CONSTRAINTS:
         assert one[name].heads.tolist() == two[name].heads.tolist()

@@ -64,49 +64,49 @@ def bound_of(constraint: str, n: int) -> int:
     return n if degree is None else degree
 
 
-def wandering(gold: Heads, constraint: str, chance: random.Random) -> Iterator[Configuration]:
+def wandering(gold: Heads, constraint: str, rng: random.Random) -> Iterator[Configuration]:
     """Active pairs on a random way through a sentence."""
     configuration = settled(((0,) * len(gold), 1, 0))
     while configuration[2] > 0:
         options = moves(*configuration, constraint)
         if len(options) > 1:
             yield configuration
-        configuration = settled(chance.choice(options)[1])
+        configuration = settled(rng.choice(options)[1])
 
 
-def compared(gold: Heads, constraint: str, chance: random.Random) -> Iterator[tuple[bool, bool]]:
+def compared(gold: Heads, constraint: str, rng: random.Random) -> Iterator[tuple[bool, bool]]:
     """For each pair on a way: is the loss right, and are the cheapest transitions?"""
     bound = bound_of(constraint, len(gold))
-    for heads, i, j in wandering(gold, constraint, chance):
-        own, wanted = np.array([0, *heads]), np.array([-1, *gold])
+    for heads, i, j in wandering(gold, constraint, rng):
+        own, gold_heads = np.array([0, *heads]), np.array([-1, *gold])
         lost = fewest_lost((heads, i, j), gold, constraint)
-        found = loss(own, wanted, bound, i, j)
+        found = loss(own, gold_heads, bound, i, j)
         assert found <= lost
         options = dict(moves(heads, i, j, constraint))
         costs = {a: fewest_lost(after, gold, constraint) for a, after in options.items()}
         best = sum(1 << a for a, cost in costs.items() if cost == min(costs.values()))
         allowed = sum(1 << a for a in options)
-        yield found == lost, cheapest(own, wanted, bound, allowed, i, j) == best
+        yield found == lost, cheapest(own, gold_heads, bound, allowed, i, j) == best
         assert own.tolist() == [0, *heads]
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_exact_without_a_bound(n: int) -> None:
     """All gold trees of a few words, some gold heads missing, three random ways through each."""
-    chance = random.Random(n)
+    rng = random.Random(n)
     for tree in all_trees(n):
         for missing in (0.0, 0.3, 0.3):
-            gold = tuple(-1 if chance.random() < missing else h for h in tree)
+            gold = tuple(-1 if rng.random() < missing else h for h in tree)
             assert all(
                 loss_right and costs_right
-                for loss_right, costs_right in compared(gold, "acyclicity", chance)
+                for loss_right, costs_right in compared(gold, "acyclicity", rng)
             )
 
 
 def test_exact_without_a_bound_for_five_words() -> None:
-    chance = random.Random(5)
-    for tree in chance.sample(list(all_trees(5)), 40):
-        assert all(a and b for a, b in compared(tree, "acyclicity", chance))
+    rng = random.Random(5)
+    for tree in rng.sample(list(all_trees(5)), 40):
+        assert all(a and b for a, b in compared(tree, "acyclicity", rng))
     fewest_lost.cache_clear()
 
 
@@ -116,11 +116,11 @@ def test_close_under_a_bound(constraint: str, least: float) -> None:
 
     Random trees and ways are the hardest: 76 % and 94 % of the choices are exact.
     """
-    chance = random.Random(6)
+    rng = random.Random(6)
     cases = [
         right
-        for tree in chance.sample(list(all_trees(5)), 60)
-        for right in compared(tree, constraint, chance)
+        for tree in rng.sample(list(all_trees(5)), 60)
+        for right in compared(tree, constraint, rng)
     ]
     fewest_lost.cache_clear()
     assert np.mean([costs for _, costs in cases]) >= least
@@ -157,19 +157,20 @@ def follow_oracle(gold: list[int], bound: int, known: int) -> list[int]:
         known: the bound that the oracle reckons with.
     """
     n = len(gold)
-    wanted, given, reach = np.array([-1, *gold]), np.full(n + 1, -1), np.empty(n + 1, np.int64)
+    gold_heads, given = np.array([-1, *gold]), np.full(n + 1, -1)
+    leftmost = np.empty(n + 1, np.int64)
     forest = np.empty((ROWS, n + MARGIN), np.int64)
-    begin_given(forest, given, reach)
+    begin_given(forest, given, leftmost)
     for i in range(1, n + 1):
         begin_word(forest)
         for j in range(i - 1, 0, -1):
             reach_pair(forest, i, j)
-            allowed = choices(forest, given, reach, bound, i, j)
+            allowed = choices(forest, given, leftmost, bound, i, j)
             if allowed:
-                right = cheapest(forest[HEAD], wanted, known, allowed, i, j)
+                right = cheapest(forest[HEAD], gold_heads, known, allowed, i, j)
                 action = SHIFT if right >> SHIFT & 1 else NO_ARC
-                if wanted[i] == j or wanted[j] == i:
-                    arc = RIGHT_ARC if wanted[i] == j else LEFT_ARC
+                if gold_heads[i] == j or gold_heads[j] == i:
+                    arc = RIGHT_ARC if gold_heads[i] == j else LEFT_ARC
                     action = arc if allowed >> arc & 1 else action
                 assert right >> action & 1
                 link(forest, action, i, j)

@@ -31,6 +31,7 @@ __all__ = [
     "VECTOR",
     "CellsType",
     "Float64Cells",
+    "NumberType",
     "WideCells",
     "cells_of",
     "intrinsic_call",
@@ -52,7 +53,9 @@ _BIAS = 1023
 _ROUND = 1.5 * 2.0**_FRACTION_BITS + _BIAS
 
 
-class _NumberType(types.Type):  # type: ignore[misc]  # numba has no type information
+class NumberType(types.Type):  # type: ignore[misc]  # numba has no type information
+    """The number of a cell."""
+
     def __init__(self, name: str, cells: Any, value: Any) -> None:
         self.cells, self.value = cells, value
         super().__init__(name=name)
@@ -76,7 +79,7 @@ class _CellsModel(models.PrimitiveModel):  # type: ignore[misc]
         super().__init__(manager, kind, FLOAT64.as_pointer())
 
 
-register_model(_NumberType)(_NumberModel)
+register_model(NumberType)(_NumberModel)
 register_model(CellsType)(_CellsModel)
 
 
@@ -139,7 +142,7 @@ class Float64Cells:
         self._value = VECTOR if lanes > 1 else FLOAT64
         self._integers = ir.VectorType(INT64, lanes) if lanes > 1 else INT64
         is_vector = lanes > 1
-        self.number = _NumberType(self.name, self, VECTOR) if is_vector else types.float64
+        self.number = NumberType(self.name, self, VECTOR) if is_vector else types.float64
         self.vector = self.number if is_vector else Float64Cells(LANES).number
         self.floats_type = self.number
 
@@ -158,6 +161,10 @@ class Float64Cells:
     def store_vector(self, builder: Any, value: Any, pointer: Any) -> None:
         """Store eight neighbours."""
         Float64Cells(LANES).store(builder, value, pointer)
+
+    def load_splat(self, builder: Any, pointer: Any) -> Any:
+        """One number, eight times."""
+        return splat_vector(builder, builder.load(pointer, align=8), VECTOR)
 
     def broadcast(self, builder: Any, value: Any) -> Any:
         """One number for all sentences."""
@@ -235,7 +242,7 @@ class WideCells:
         self._mantissas = VECTOR if is_vector else FLOAT64
         self._exponents = ir.VectorType(INT64, lanes) if is_vector else INT64
         pair = ir.LiteralStructType([self._mantissas, self._exponents])
-        self.number = _NumberType(self.name, self, pair)
+        self.number = NumberType(self.name, self, pair)
         self.vector = self.number if is_vector else WideCells(LANES).number
         self.floats_type = Float64Cells(lanes).number
 
@@ -289,6 +296,15 @@ class WideCells:
         both = shuffle(builder, mantissa, builder.bitcast(exponent, VECTOR), order)
         double = ir.VectorType(FLOAT64, 2 * LANES)
         builder.store(both, builder.bitcast(pointer, double.as_pointer()), align=8)
+
+    def load_splat(self, builder: Any, pointer: Any) -> Any:
+        """One number, eight times."""
+        mantissa, exponent = self._parts(builder, WideCells(1).load(builder, pointer))
+        return self._pair(
+            builder,
+            splat_vector(builder, mantissa, VECTOR),
+            splat_vector(builder, exponent, ir.VectorType(INT64, LANES)),
+        )
 
     def broadcast(self, builder: Any, value: Any) -> Any:
         """One float64 for all sentences."""
@@ -397,4 +413,4 @@ def cells_of(array: Any) -> Any:
 
 def numbers_of(number: Any) -> Any:
     """The kind of cells that hold a number of this type."""
-    return number.cells if isinstance(number, _NumberType) else Float64Cells(1)
+    return number.cells if isinstance(number, NumberType) else Float64Cells(1)

@@ -52,14 +52,19 @@ __all__ = [
     "Lanes",
     "as_number",
     "broadcast",
+    "cell_address",
+    "data_address",
     "data_pointer",
+    "define_operators",
     "exponential",
     "float64_cells",
+    "floats_a_number",
     "fma",
     "is_wide",
     "lane_count",
     "load",
     "load_scalar",
+    "load_splat",
     "load_vector",
     "mantissa",
     "maximum",
@@ -112,15 +117,19 @@ def _define_operator(symbol: Any, method: str, kinds: tuple[Any, ...]) -> None:
         lower_builtin(symbol, kind.number, kind.number)(emit)
 
 
-_VECTORS = (Float64Cells(LANES),)
-_NEW_NUMBERS = (*_VECTORS, WideCells(1), WideCells(LANES))
-_define_operator(operator.add, "add", _NEW_NUMBERS)
-_define_operator(operator.sub, "subtract", _VECTORS)
-_define_operator(operator.mul, "multiply", _NEW_NUMBERS)
-_define_operator(operator.truediv, "divide", _NEW_NUMBERS)
+def define_operators(kinds: tuple[Any, ...]) -> None:
+    """Give the numbers of cells +, * and /."""
+    _define_operator(operator.add, "add", kinds)
+    _define_operator(operator.mul, "multiply", kinds)
+    _define_operator(operator.truediv, "divide", kinds)
 
 
-def _address(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+define_operators((Float64Cells(LANES), WideCells(1), WideCells(LANES)))
+_define_operator(operator.sub, "subtract", (Float64Cells(LANES),))
+
+
+def data_address(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    """Where an array, or what cells are the address of, begins."""
     if isinstance(kind, CellsType):
         return array
     data = context.make_array(kind)(context, builder, value=array).data
@@ -136,9 +145,14 @@ def _at(builder: Any, pointer: Any, index: Any, step: int) -> Any:
 
 def _data_pointer(typing: Any, array: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        return _address(context, builder, sig.args[0], values[0])
+        return data_address(context, builder, sig.args[0], values[0])
 
     return signature(CellsType(cells_of(array)), array), emit
+
+
+def cell_address(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    """Where a cell begins."""
+    return _at(builder, data_address(context, builder, kind, array), index, cells_of(kind).floats)
 
 
 def _float64_cells(typing: Any, cells: Any) -> Any:
@@ -169,29 +183,33 @@ def _lane_count(typing: Any, cells: Any) -> Any:
     return signature(types.int64, cells), emit
 
 
+def _floats_a_number(typing: Any, cells: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        return ir.Constant(INT64, cells_of(sig.args[0]).floats_a_number)
+
+    return signature(types.int64, cells), emit
+
+
 def _load(typing: Any, array: Any, index: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        cells = cells_of(sig.args[0])
-        pointer = _address(context, builder, sig.args[0], values[0])
-        return cells.load(builder, _at(builder, pointer, values[1], cells.floats))
+        pointer = cell_address(context, builder, sig.args[0], *values)
+        return cells_of(sig.args[0]).load(builder, pointer)
 
     return signature(cells_of(array).number, array, types.int64), emit
 
 
 def _store(typing: Any, array: Any, index: Any, value: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        cells = cells_of(sig.args[0])
-        pointer = _address(context, builder, sig.args[0], values[0])
-        cells.store(builder, values[2], _at(builder, pointer, values[1], cells.floats))
+        pointer = cell_address(context, builder, sig.args[0], *values[:2])
+        cells_of(sig.args[0]).store(builder, values[2], pointer)
         return context.get_dummy_value()
 
     return signature(types.void, array, types.int64, cells_of(array).number), emit
 
 
 def _lane(context: Any, builder: Any, kind: Any, array: Any, index: Any, lane: Any) -> Any:
-    cells = cells_of(kind)
-    first = _at(builder, _address(context, builder, kind, array), index, cells.floats)
-    return builder.gep(first, [lane]) if cells.lanes > 1 else first
+    first = cell_address(context, builder, kind, array, index)
+    return builder.gep(first, [lane]) if cells_of(kind).lanes > 1 else first
 
 
 def _read_lane(typing: Any, array: Any, index: Any, lane: Any) -> Any:
@@ -269,7 +287,7 @@ def _element_type(array: Any) -> Any:
 
 def _load_vector(typing: Any, array: Any, index: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        pointer = _address(context, builder, sig.args[0], values[0])
+        pointer = data_address(context, builder, sig.args[0], values[0])
         cells = cells_of(sig.args[0])
         return cells.load_vector(builder, _at(builder, pointer, values[1], cells.floats_a_number))
 
@@ -278,13 +296,22 @@ def _load_vector(typing: Any, array: Any, index: Any) -> Any:
 
 def _store_vector(typing: Any, array: Any, index: Any, value: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        pointer = _address(context, builder, sig.args[0], values[0])
+        pointer = data_address(context, builder, sig.args[0], values[0])
         cells = cells_of(sig.args[0])
         target = _at(builder, pointer, values[1], cells.floats_a_number)
         cells.store_vector(builder, values[2], target)
         return context.get_dummy_value()
 
     return signature(types.void, array, types.int64, cells_of(array).vector), emit
+
+
+def _load_splat(typing: Any, array: Any, index: Any) -> Any:
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        pointer = data_address(context, builder, sig.args[0], values[0])
+        cells = cells_of(sig.args[0])
+        return cells.load_splat(builder, _at(builder, pointer, values[1], cells.floats_a_number))
+
+    return signature(cells_of(array).vector, array, types.int64), emit
 
 
 def _transpose(typing: Any, rows: Any) -> Any:
@@ -372,6 +399,8 @@ float64_cells: Callable[[Cells], Cells] = intrinsic(_float64_cells)
 offset: Callable[[Cells, int], Cells] = intrinsic(_offset)
 #: Whether cells hold wide numbers: a constant for the compiler.
 is_wide: Callable[[AnyCells], bool] = intrinsic(_is_wide)
+#: How many float64 a number takes: another.
+floats_a_number: Callable[[AnyCells], int] = intrinsic(_floats_a_number)
 #: How many numbers a cell holds: another.
 lane_count: Callable[[AnyCells], int] = intrinsic(_lane_count)
 #: A cell. Wide numbers are normalised when they are stored.
@@ -390,6 +419,8 @@ store_scalar: Callable[[AnyCells, int, float], None] = intrinsic(_store_scalar)
 #: Eight neighbours from anywhere in a flat array of numbers.
 load_vector: Callable[[AnyCells, int], Lanes] = intrinsic(_load_vector)
 store_vector: Callable[[AnyCells, int, Lanes], None] = intrinsic(_store_vector)
+#: A number of a flat array, as a vector of eight of it.
+load_splat: Callable[[AnyCells, int], Lanes] = intrinsic(_load_splat)
 #: Eight vectors of eight float64, rows to columns.
 transpose: Callable[[Eight], Eight] = intrinsic(_transpose)
 #: The same number for every sentence, as a cell of the array would be.

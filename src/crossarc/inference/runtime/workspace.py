@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.cell_types import LANES
-from crossarc.kernels import subkernel
 
-__all__ = ["aligned", "cells_workspace", "keep_space", "kept_space"]
+__all__ = ["cells_for"]
 
 Floats = NDArray[np.float64]
 
@@ -27,52 +26,37 @@ np.empty(_MOST - 1024)
 
 
 class _Kept(threading.local):
-    space: Floats = np.empty(0)
-    cells: Floats = np.empty(0)
+    """A thread's workspace."""
+
+    floats: Floats = np.empty(0)
 
 
 _kept = _Kept()
 
 
-def cells_workspace(count: int, lanes: int, wide: bool = False) -> NDArray[Any]:
-    """So many cells, each of them whole lines of the cache; what they hold is undefined.
+def cells_for(count: int, lanes: int, wide: bool) -> NDArray[Any]:
+    """So many cells of a kind (`arithmetic.lanes` tells them), each beginning a cache line.
+
+    They lie in this thread's workspace, and are valid until the thread asks for others. What they
+    hold is undefined.
 
     Args:
         lanes: sentences in lockstep, 1 or LANES.
-        wide: whether the numbers have a wide exponent (`arithmetic.lanes` tells the kinds).
+        wide: whether the numbers have a wide exponent.
     """
-    floats = count * lanes * (2 if wide else 1)
-    space = _kept.cells
-    if space.shape[0] < floats:
-        space = _aligned_floats(floats)
-        if floats <= _MOST:
-            _kept.cells = space
-    cells: NDArray[Any] = space[:floats]
+    needed = count * lanes * (2 if wide else 1)
+    floats = _kept.floats
+    if floats.shape[0] < needed:
+        floats = _aligned(needed)
+        if needed <= _MOST:
+            _kept.floats = floats
+    cells: NDArray[Any] = floats[:needed]
     if wide:
         cells = cells.view(np.complex128)
     return cells.reshape(count, LANES) if lanes > 1 else cells
 
 
-def _aligned_floats(count: int) -> Floats:
-    space = np.empty(count + LANES)
-    first = -(space.__array_interface__["data"][0] // 8) % LANES
-    return space[first : first + count]
-
-
-def kept_space() -> Floats:
-    """This thread's workspace; empty at first."""
-    return _kept.space
-
-
-def keep_space(needed: int) -> None:
-    """Have so many floats at hand next time, unless they are very many."""
-    if _kept.space.shape[0] < needed <= _MOST:
-        _kept.space = np.empty(needed)
-
-
-@subkernel()
-def aligned(space: Floats) -> Floats:
-    """The cells of a workspace, each of them one line of the cache."""
-    first = -(space.ctypes.data // 8) % LANES
-    count = (space.shape[0] - first) // LANES
-    return space[first : first + count * LANES].reshape(count, LANES)
+def _aligned(count: int) -> Floats:
+    floats = np.empty(count + LANES)
+    first = -(floats.__array_interface__["data"][0] // 8) % LANES
+    return floats[first : first + count]

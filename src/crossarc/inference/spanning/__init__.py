@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from crossarc.inference.spanning.distribution import SpanningTrees
+from crossarc.inference.spanning.trees import SpanningTrees
 
 __all__ = ["SpanningTrees"]

@@ -104,13 +104,13 @@ def covington(
     """
     if order not in ("incremental", "shortest-first"):
         raise ValueError(f'order must be "incremental" or "shortest-first": got {order!r}')
-    quantity = {name: degree_bound(name) for name in constraints}
+    limits = {name: degree_bound(name) for name in constraints}
     lengths = np.array([len(tree) for tree in trees], np.int64)
     gold = np.concatenate([tree.heads for tree in trees]) if len(trees) else lengths
     starts = np.concatenate([[0], np.cumsum(lengths)])
     longest = int(lengths.max(initial=0))
     bounds = np.array(
-        sorted({min(bound, longest) for bound in quantity.values() if bound is not None}), np.int64
+        sorted({min(bound, longest) for bound in limits.values() if bound is not None}), np.int64
     )
     found = np.empty((len(bounds), len(gold)), np.int64)
     active = np.empty((len(bounds) + 2, len(trees)), np.int64)
@@ -123,7 +123,7 @@ def covington(
     )
     gold.flags.writeable = found.flags.writeable = active.flags.writeable = False
     recoveries = {}
-    for name, bound in quantity.items():
+    for name, bound in limits.items():
         if bound is not None:
             row = int(np.searchsorted(bounds, min(bound, longest)))
             heads, pairs = found[row], active[row]

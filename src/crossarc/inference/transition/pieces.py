@@ -9,7 +9,7 @@ them; so the graph plus the arc obeys a bound iff the arc does.
 While j runs down from i - 1, a word r is the root of an undominated component from j = r - 1 on,
 for good if it has no head, else until j meets its head. BASE[j] + CHANGE[j] sums what begins and
 ends at j, and its running sum is the number of pieces. Two things can take r out: i comes to
-dominate it, which `link_left` enters in CHANGE for this i, or j is an ancestor of r that its arc
+dominate it, which `link_left` notes in CHANGE for this i, or j is an ancestor of r that its arc
 passes over, which `_passed_over` counts apart.
 
 A forest is a table with one row for each kind of entry and one column a word, so that it can be
@@ -141,11 +141,11 @@ def link_left(forest: Ints, i: int, j: int) -> None:
 
 
 @subkernel()
-def _change(forest: Ints, i: int, place: int, change: int) -> None:
-    if forest[CHANGED, place] != i:
-        forest[CHANGED, place] = i
-        forest[CHANGE, place] = 0
-    forest[CHANGE, place] += change
+def _change(forest: Ints, i: int, word: int, change: int) -> None:
+    if forest[CHANGED, word] != i:
+        forest[CHANGED, word] = i
+        forest[CHANGE, word] = 0
+    forest[CHANGE, word] += change
 
 
 @subkernel()

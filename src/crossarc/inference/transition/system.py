@@ -48,21 +48,21 @@ ACTIONS = 4
 
 
 @subkernel()
-def begin_given(forest: Ints, given: Ints, reach: Ints) -> None:
+def begin_given(forest: Ints, given: Ints, leftmost: Ints) -> None:
     """No arc yet, but those that are given can close no cycle any more.
 
     Args:
         given: heads, that of word 1 at 1; -1 where there is none.
-        reach: filled with the farthest word to the left that a given arc joins each word to.
+        leftmost: filled with the leftmost word that a given arc joins each word to.
     """
     begin_forest(forest)
     for m in range(1, given.shape[0]):
-        reach[m] = m
+        leftmost[m] = m
     for m in range(1, given.shape[0]):
         h = given[m]
         if h > 0:
             forest[TOP, m] = h
-            reach[max(h, m)] = min(reach[max(h, m)], min(h, m))
+            leftmost[max(h, m)] = min(leftmost[max(h, m)], min(h, m))
 
 
 @subkernel()
@@ -74,13 +74,13 @@ def given_arc(given: Ints, i: int, j: int) -> int:
 
 
 @subkernel()
-def is_pending(reach: Ints, i: int, j: int) -> bool:
+def is_pending(leftmost: Ints, i: int, j: int) -> bool:
     """Whether arcs are given that join i to words before j."""
-    return bool(reach[i] < j)
+    return bool(leftmost[i] < j)
 
 
 @subkernel()
-def choices(forest: Ints, given: Ints, reach: Ints, bound: int, i: int, j: int) -> int:
+def choices(forest: Ints, given: Ints, leftmost: Ints, bound: int, i: int, j: int) -> int:
     """A bit for each transition that the pair allows, or 0 if the pair is not active."""
     left = forest[HEAD, j] == 0 and given[j] < 0
     right = forest[HEAD, i] == 0 and given[i] < 0
@@ -91,7 +91,7 @@ def choices(forest: Ints, given: Ints, reach: Ints, bound: int, i: int, j: int) 
     right = right and top_of(forest, j) != i
     if not (left or right) or degree_of_pair(forest, i, j) > bound:
         return 0
-    shift = not is_pending(reach, i, j)
+    shift = not is_pending(leftmost, i, j)
     return (1 << NO_ARC) | left << LEFT_ARC | right << RIGHT_ARC | shift << SHIFT
 
 

@@ -31,7 +31,7 @@ from crossarc.inference.projective.first_order.blocks import (
     region,
     width_of,
 )
-from crossarc.inference.runtime.work_queue import PROGRESS, finish, take
+from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["best_heads", "fill_scores"]
@@ -141,7 +141,7 @@ def best_heads(
     # Of the planes, best trees use those before the transposed ones.
     workspace[: region(width_of(sizes[order[0]] + 1), TRANSPOSED)] = 0.0
     stack = np.empty(6 * sizes[order[0]] + 6, np.int64)
-    item = take(progress)
+    item = claim(progress)
     while item < starts.shape[0] - 1:
         s = order[starts[item]]
         nodes, first = sizes[s] + 1, offsets[s]
@@ -151,5 +151,5 @@ def best_heads(
             _follow(workspace, nodes, heads, stack)
         else:
             heads[:] = -1
-        finish(progress)
-        item = take(progress)
+        complete(progress)
+        item = claim(progress)

@@ -50,7 +50,7 @@ from crossarc.inference.projective.first_order.blocks import (
 )
 from crossarc.inference.projective.first_order.lockstep import float64_is_safe
 from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
-from crossarc.inference.runtime.work_queue import PROGRESS, finish, take
+from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["sum_blocked"]
@@ -339,7 +339,7 @@ def sum_blocked(
             into the words are.
     """
     workspace[:] = 0.0
-    item = take(progress)
+    item = claim(progress)
     while item < starts.shape[0] - 1:
         s = order[starts[item]]
         n, first = sizes[s], word_offsets[s]
@@ -354,5 +354,5 @@ def sum_blocked(
             potentials[first : first + n],
             out[whole],
         )
-        finish(progress)
-        item = take(progress)
+        complete(progress)
+        item = claim(progress)

@@ -26,7 +26,7 @@ from crossarc.inference.projective.arcs import column_maximum
 from crossarc.inference.projective.first_order.best import fill_scores
 from crossarc.inference.projective.first_order.blocked_passes import inside_pass
 from crossarc.inference.projective.first_order.blocks import FACTORS, TRANSPOSED, region, width_of
-from crossarc.inference.runtime.work_queue import PROGRESS, finish, take
+from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["envelope"]
@@ -111,7 +111,7 @@ def envelope(
     """
     workspace[: region(width_of(sizes[order[0]] + 1), TRANSPOSED)] = 0.0
     buffers = np.empty((3, sizes[order[0]] + 2))
-    item = take(progress)
+    item = claim(progress)
     while item < starts.shape[0] - 1:
         s = order[starts[item]]
         n, first = sizes[s], word_offsets[s]
@@ -121,5 +121,5 @@ def envelope(
             _find_envelope(workspace, own, n + 1, single, buffers, potentials[first : first + n])
         else:
             potentials[first : first + n] = np.nan
-        finish(progress)
-        item = take(progress)
+        complete(progress)
+        item = claim(progress)

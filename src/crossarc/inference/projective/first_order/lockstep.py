@@ -65,7 +65,7 @@ from crossarc.inference.projective.arcs import (
     weigh_arcs,
 )
 from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
-from crossarc.inference.runtime.work_queue import PROGRESS, finish, take
+from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = [
@@ -431,14 +431,14 @@ def _sum_groups(
         order, starts, progress, workspace: as in `run_in_lockstep`.
     """
     cells = data_pointer(workspace)
-    group = take(progress)
+    group = claim(progress)
     while group < starts.shape[0] - 1:
         members = order[starts[group] : starts[group + 1]]
         _sum_group(
             cells, scores, label_sums, sizes, offsets, members, single, quantity, out, totals
         )
-        finish(progress)
-        group = take(progress)
+        complete(progress)
+        group = claim(progress)
 
 
 def _signature(workspace: types.Array) -> types.FunctionType:

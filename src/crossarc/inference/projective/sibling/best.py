@@ -47,7 +47,7 @@ from crossarc.inference.projective.sibling.charts import (
 )
 from crossarc.inference.projective.sibling.passes import inside_pass
 from crossarc.inference.projective.sibling.weights import filling
-from crossarc.inference.runtime.work_queue import PROGRESS, finish, take
+from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["best_eight", "best_one", "workspace_size"]
@@ -253,7 +253,7 @@ def _finding(lanes: int) -> Any:
         Scores are right where finite. order, starts, progress, workspace: as in `run_in_lockstep`.
         """
         cells, stack = data_pointer(workspace), np.empty(12 * sizes[order[0]] + 24, np.int64)
-        group = take(progress)
+        group = claim(progress)
         while group < starts.shape[0] - 1:
             find_group(
                 cells,
@@ -270,8 +270,8 @@ def _finding(lanes: int) -> Any:
                 out_siblings,
                 out_scores,
             )
-            finish(progress)
-            group = take(progress)
+            complete(progress)
+            group = claim(progress)
 
     return find_groups
 

@@ -72,7 +72,7 @@ from crossarc.inference.projective.sibling.weights import (
     tree_potentials,
 )
 from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
-from crossarc.inference.runtime.work_queue import PROGRESS, finish, take
+from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["sum_eight", "sum_eight_wide", "sum_one", "sum_one_wide", "workspace_size"]
@@ -409,12 +409,12 @@ def _summing(lanes: int) -> Any:
         cells = data_pointer(workspace)
         batch = scores, label_sums, sizes, offsets, rows, row_starts, largest
         trees = word_offsets, heads, siblings
-        group = take(progress)
+        group = claim(progress)
         while group < starts.shape[0] - 1:
             members = order[starts[group] : starts[group + 1]]
             sum_group(cells, batch, members, single, quantity, trees, out, out_parts, totals)
-            finish(progress)
-            group = take(progress)
+            complete(progress)
+            group = claim(progress)
 
     return sum_groups
 

@@ -1,0 +1,1 @@
+"""Random spanning trees, with and without replacement."""
