@@ -1,6 +1,6 @@
 """A model of your own: first-order projective trees with a score for arcs between neighbours.
 
-Rules as in crossarc/inference/projective/first_order.py, but for neighbours (< likewise):
+Rules as in crossarc/inference/projective/first_order/rules.py, but for neighbours (< likewise):
     B(i, i+1)  =>  N>(i, i+1)  =>  I>(i, i+1)     adjacent i -> i+1, then arc i -> i+1
 """
 

@@ -21,7 +21,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
 
-from crossarc.kernels.sources import dependencies
+from crossarc.kernels.sources import dependencies, digest
 
 __all__ = ["KernelCompiler", "SubkernelDispatcher"]
 
@@ -90,7 +90,7 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
         needed = _reachable(self._linking_libraries)
         parts = [library for library in needed if isinstance(library, _Part)]
         unseen = {part.module for part in parts} - dependencies(self.module)
-        if unseen:
+        if unseen and digest(self.module) is not None:
             raise ImportError(
                 f"{self.name} in {self.module} calls a sub-kernel of {min(unseen)}: import that at "
                 "the top level of a module, or the cache cannot notice its changes"

@@ -46,7 +46,7 @@ def imports(source: bytes, package: str) -> Iterator[tuple[str, str]]:
 @functools.cache
 def _source(module: str) -> bytes | None:
     """The source of a module, as its loader has it: in a folder, a wheel or a zip file."""
-    spec: Any = sys.modules[module].__spec__
+    spec: Any = getattr(sys.modules.get(module), "__spec__", None)
     try:
         source: bytes = spec.loader.get_data(spec.origin)
     except (AttributeError, OSError):
@@ -62,10 +62,13 @@ def keep_source(module: str) -> None:
 @functools.cache
 def _needed(module: str) -> frozenset[str]:
     """The modules of this package, and of the module's own, that a module imports."""
-    spec: Any = sys.modules[module].__spec__
+    text = _source(module)
+    if text is None:  # a script or a notebook
+        return frozenset()
     followed = {_PACKAGE, module.partition(".")[0]}
     found = set()
-    for source, name in imports(_source(module) or b"", spec.parent):
+    package: str = sys.modules[module].__spec__.parent  # type: ignore[union-attr, assignment]
+    for source, name in imports(text, package):
         if source.partition(".")[0] in followed:
             inner = f"{source}.{name}"
             found.add(inner if inner in sys.modules else source)
