@@ -78,6 +78,8 @@ def test_kbest_and_keep_heads(model: Path, tmp_path: Path) -> None:
         (["train", "/dev/null", "-o", "model"], 1, "no sentences to learn from"),
         (["train", "missing.conllu", "-o", "model"], 2, "check the path"),
         (["train", "@sample"], 2, "--output"),
+        (["parse", "-m", "en", "--min-risk", "--kbest", 2], 2, "--kbest / --min-risk"),
+        (["parse", "--text", "--keep-heads"], 2, "--keep-heads: text has no heads"),
     ],
 )
 def test_wrong_use_gets_one_line(

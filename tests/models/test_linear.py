@@ -14,11 +14,12 @@ from support.small_treebank import WORKED, toy_treebank
 
 from crossarc import ModelError, ProjectiveTrees, Sentence, SpanningTrees
 from crossarc.learning import WeightTable, log_linear
-from crossarc.models.encode import Encoded
+from crossarc.models.graph import GraphOptions
 from crossarc.models.labels import log_softmax
 from crossarc.models.linear import LinearModel
+from crossarc.models.protocol import labelled_scores, tree_arcs
 from crossarc.models.scorers import Arcs
-from crossarc.models.training import Options, attachment, train_linear
+from crossarc.models.training import attachment, train_linear
 
 SMALL = {"cutoff": 1, "arc_bits": 14, "label_bits": 14}
 
@@ -28,7 +29,7 @@ def trained(**options: object) -> LinearModel:
     model = LinearModel.build(sentences, **SMALL)  # type: ignore[arg-type]
     return train_linear(
         sentences,
-        options=Options(**{"passes": 3, "batch": 4, "l1": 0.01, **options}),  # type: ignore[arg-type]
+        options=GraphOptions(**{"passes": 3, "batch": 4, "l1": 0.01, **options}),  # type: ignore[arg-type]
         model=model,
     )
 
@@ -110,7 +111,7 @@ def test_gradient_in_the_weights_of_labels() -> None:
 @pytest.mark.parametrize("learner", ["loglinear", "perceptron"])
 @pytest.mark.parametrize("projective", [False, True])
 def test_an_unambiguous_language_is_learnt(learner: str, projective: bool) -> None:
-    how = Options(projective=projective)
+    how = GraphOptions(projective=projective)
     model = trained(learner=learner, projective=projective)
     unseen = model.encode(toy_treebank(30, seed=4), gold=True)
     assert attachment(model, unseen, how) == {"las": 100.0, "uas": 100.0}
@@ -123,21 +124,20 @@ def test_half_of_the_heads_are_enough() -> None:
         hidden = chance.random(len(sentence)) < 0.5
         sentence.heads = np.where(hidden, -1, sentence.heads)
     model = LinearModel.build(sentences, **SMALL)  # type: ignore[arg-type]
-    train_linear(sentences, options=Options(passes=4, batch=4, l1=0.01), model=model)
+    train_linear(sentences, options=GraphOptions(passes=4, batch=4, l1=0.01), model=model)
     unseen = model.encode(toy_treebank(30, seed=6), gold=True)
-    assert attachment(model, unseen, Options())["las"] > 97.0
+    assert attachment(model, unseen, GraphOptions())["las"] > 97.0
 
 
-def scores_of(model: LinearModel, encoded: Encoded, threads: int) -> bytes:
-    arcs = model.arc_scores(encoded, threads)
-    labelled = model.labelled_scores(encoded, threads)
-    return b"".join(a.tobytes() for a in [*arcs, *labelled])
+def scores_of(model: LinearModel, sentences: list[Sentence], threads: int) -> bytes:
+    batch = model.score(sentences, threads=threads)
+    return b"".join(a.tobytes() for a in [*batch.arcs, *labelled_scores(batch)])
 
 
 def test_threads_change_nothing() -> None:
     models = [trained(threads=threads) for threads in (1, 3)]
-    encoded = models[0].encode(toy_treebank(9, seed=8))
-    one, three = (scores_of(m, encoded, t) for m, t in zip(models, (1, 3), strict=True))
+    sentences = toy_treebank(9, seed=8)
+    one, three = (scores_of(m, sentences, t) for m, t in zip(models, (1, 3), strict=True))
     assert one == three
 
 
@@ -146,10 +146,11 @@ import sys; sys.path[:0] = ["tests"]
 import hashlib
 from support.small_treebank import toy_treebank
 from crossarc.models.linear import LinearModel
-from crossarc.models.training import Options, train_linear
+from crossarc.models.graph import GraphOptions
+from crossarc.models.training import train_linear
 sentences = toy_treebank(8, seed=2)
 model = LinearModel.build(sentences, cutoff=1, arc_bits=12, label_bits=12)
-train_linear(sentences, options=Options(passes=1, batch=4), model=model)
+train_linear(sentences, options=GraphOptions(passes=1, batch=4), model=model)
 print(hashlib.sha256(b"".join(t.tobytes() for t in model.tensors().values())).hexdigest())
 """
 
@@ -175,8 +176,23 @@ def test_restored_model_gives_the_same_scores() -> None:
     metadata = json.loads(json.dumps(model.metadata()))
     twin = LinearModel.restore(model.tensors(), metadata)
     assert twin.labels == model.labels
-    encoded = model.encode(toy_treebank(5, seed=9))
-    assert scores_of(twin, encoded, 1) == scores_of(model, encoded, 1)
+    sentences = toy_treebank(5, seed=9)
+    assert scores_of(twin, sentences, 1) == scores_of(model, sentences, 1)
+
+
+def test_a_checkpoint_brings_the_weights_back() -> None:
+    """To what a frozen table holds, float32 times the scale; the checkpoint is a copy."""
+    model = trained()
+    sentences = toy_treebank(5, seed=9)
+    expected = [one.copy() for one in model.score(sentences).arcs]
+    state = model.state()
+    assert model.arcs.weights.dtype == np.int16
+    model.load_state({name: np.zeros_like(table) for name, table in state.items()})
+    assert all((one == 0.0).all() for one in model.score(sentences).arcs)
+    assert state["arc"].any()
+    model.load_state(state)
+    for one, right in zip(model.score(sentences).arcs, expected, strict=True):
+        assert_allclose(one, right, rtol=1e-5, atol=1e-6)
 
 
 def test_damaged_models_are_refused() -> None:
@@ -193,18 +209,16 @@ def test_damaged_models_are_refused() -> None:
 def test_short_and_long_sentences(n: int) -> None:
     model = trained()
     sentence = Sentence.build([f"w{k % 7}" for k in range(n)])
-    encoded = model.encode([sentence, WORKED])
-    scores = model.arc_scores(encoded)
+    batch = model.score([sentence, WORKED])
+    scores = batch.arcs
     assert scores[0].shape == (n + 1, n + 1)
     assert np.isfinite(scores[0]).all()
     (_, alone) = scores
     assert (alone == model.arc_scores(model.encode([WORKED]))[0]).all()
     (tree, _) = SpanningTrees(scores).argmax()
     assert len(tree) == n
-    assert model.label_log_probs(encoded, [tree.heads, WORKED.heads])[0].shape == (
-        n,
-        len(model.labels),
-    )
+    logs = batch.label_log_probs([tree_arcs(tree.heads), tree_arcs(WORKED.heads)])
+    assert logs[0].shape == (n, len(model.labels))
 
 
 def test_nothing_to_learn_from() -> None:
@@ -216,7 +230,7 @@ def test_nothing_to_learn_from() -> None:
 
 def test_no_sentences() -> None:
     model = trained()
-    encoded = model.encode([])
-    assert model.arc_scores(encoded) == []
-    assert model.label_log_probs(encoded, []) == []
-    assert model.labelled_scores(encoded) == []
+    batch = model.score([])
+    assert batch.arcs == []
+    assert batch.label_log_probs([]) == []
+    assert labelled_scores(batch) == []

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from crossarc.models.kinds import OptionError
 
 if TYPE_CHECKING:
     from crossarc.treebank import Sentence, SentenceReader
@@ -27,6 +30,7 @@ __all__ = [
     "WorkersOption",
     "counted",
     "open_treebank",
+    "refused_options",
     "report_skipped",
     "stdin_once",
     "treebank_names",
@@ -121,6 +125,16 @@ def stdin_once(*paths: str | None) -> None:
     """Refuse a command line that reads standard input twice."""
     if paths.count("-") > 1:
         raise typer.BadParameter("standard input (-) can be read only once")
+
+
+@contextmanager
+def refused_options() -> Iterator[None]:
+    """Turn options that do not fit into wrong usage, with the names that they have in the shell."""
+    try:
+        yield
+    except OptionError as error:
+        flags = " / ".join(f"--{name.replace('_', '-')}" for name in error.names)
+        raise typer.BadParameter(error.what, param_hint=flags or None) from None
 
 
 def report_skipped(reader: SentenceReader) -> None:

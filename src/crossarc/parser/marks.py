@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 _MARKS = ("HeadProb", "DeprelProb")
 
 
-def write_tree(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]) -> None:
-    """Fill in HEAD and DEPREL, and take away what an earlier parse said of its certainty."""
+def write_tree(sentence: Sentence, heads: NDArray[np.int64], deprels: Sequence[str]) -> None:
+    """Fill in HEAD and DEPREL, and remove what an earlier parse said of its certainty."""
     sentence.heads = heads
     sentence.deprels = deprels
     if any(mark in field for field in sentence.misc for mark in _MARKS):
@@ -45,7 +45,7 @@ def write_probabilities(
 
 
 def set_misc(sentence: Sentence, entries: Mapping[str, Sequence[str | None]]) -> None:
-    """Replace entries of MISC, one value a word; None takes the entry away."""
+    """Replace entries of MISC, one value a word; None removes the entry."""
     fields = []
     for word, field in enumerate(sentence.misc):
         kept = [] if field == "_" else field.split("|")
@@ -56,7 +56,7 @@ def set_misc(sentence: Sentence, entries: Mapping[str, Sequence[str | None]]) ->
 
 
 def set_comments(sentence: Sentence, values: Mapping[str, str | None]) -> None:
-    """Replace comments `# key = value`; None takes the comment away."""
+    """Replace comments `# key = value`; None removes the comment."""
     before = sentence.comments
     after = [line for line in before if line[1:].partition("=")[0].strip() not in values]
     after += [f"# {key} = {value}" for key, value in values.items() if value is not None]

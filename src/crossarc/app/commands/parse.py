@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,11 +17,13 @@ from crossarc.app.files import (
     Progress,
     WorkersOption,
     open_treebank,
+    refused_options,
     report_skipped,
 )
 
 if TYPE_CHECKING:
     from crossarc.parser import Parser
+    from crossarc.parser.options import ParseKeywords
     from crossarc.treebank import Sentence
 
 __all__ = ["chosen_parser", "parse"]
@@ -47,29 +49,41 @@ def parse(
     retag: Annotated[
         bool, typer.Option("--retag", help="Replace the tags and lemmas of the input.")
     ] = False,
+    projective: Annotated[
+        bool | None,
+        typer.Option(
+            "--projective/--nonprojective",
+            help="Whether arcs may cross; by default as the parser was trained.",
+            show_default=False,
+        ),
+    ] = None,
     workers: WorkersOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
     """Parse sentences or raw text; HEAD and DEPREL of the input are replaced."""
+    from crossarc.parser import ParseOptions
     from crossarc.treebank import write_conllu
 
-    parser = chosen_parser(model, text)
-    wishes: dict[str, Any] = {
+    options: ParseKeywords = {
         "probabilities": probabilities,
         "kbest": kbest,
         "min_risk": min_risk,
         "keep_heads": keep_heads,
         "retag": retag,
+        "projective": projective,
         "threads": workers,
     }
+    with refused_options():
+        ParseOptions.build(dict(options), text=text)
+    parser = chosen_parser(model, text)
     if text:
         from crossarc.text import read_text
 
-        write_conllu(parser.parse_text(read_text(file), **wishes), output)
+        write_conllu(parser.parse_text(read_text(file), **options), output)
         return
     reader = open_treebank(file, on_error=on_error)
     sentences: Iterable[Sentence] = Progress(reader)
-    write_conllu(parser.parse(sentences, **wishes), output)
+    write_conllu(parser.parse(sentences, **options), output)
     report_skipped(reader)
 
 
