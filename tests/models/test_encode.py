@@ -144,9 +144,9 @@ def test_reserved_codes_are_apart() -> None:
 
 
 @given(st.lists(st.text(max_size=3)), st.integers(1, 3), st.randoms(use_true_random=False))
-def test_order_of_strings_does_not_matter(strings: list[str], at_least: int, chance) -> None:  # type: ignore[no-untyped-def]
+def test_order_of_strings_does_not_matter(strings: list[str], at_least: int, rng) -> None:  # type: ignore[no-untyped-def]
     shuffled = list(strings)
-    chance.shuffle(shuffled)
+    rng.shuffle(shuffled)
     words = Vocabulary.build(strings, at_least=at_least)
     assert words.strings == Vocabulary.build(shuffled, at_least=at_least).strings
     assert Vocabulary(words.strings).encode(strings).tolist() == words.encode(strings).tolist()

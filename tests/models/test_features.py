@@ -23,9 +23,9 @@ def weighted_model(bits: int = 12) -> LinearModel:
     """A model whose weights are drawn at random."""
     sentences = [WORKED, *toy_treebank(5, seed=0)]
     model = LinearModel.build(sentences, cutoff=1, arc_bits=bits, label_bits=bits)
-    chance = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for scorer in (model.arcs, model.label_scorer):
-        scorer.weights[:] = chance.normal(size=len(scorer.weights))
+        scorer.weights[:] = rng.normal(size=len(scorer.weights))
     return model
 
 

@@ -52,9 +52,9 @@ def gather_only(table: WeightTable, update) -> np.ndarray:  # type: ignore[no-un
     return table.gradient.astype(np.float64)
 
 
-def check_gradient(weights: np.ndarray, gradient: np.ndarray, loss, chance) -> None:  # type: ignore[no-untyped-def]
+def check_gradient(weights: np.ndarray, gradient: np.ndarray, loss, rng) -> None:  # type: ignore[no-untyped-def]
     """Central differences in some weights that count and some that do not."""
-    used = chance.choice(np.flatnonzero(gradient), 40, replace=False)
+    used = rng.choice(np.flatnonzero(gradient), 40, replace=False)
     unused = np.flatnonzero(gradient == 0)[:5]
     for slot in [*used, *unused]:
         kept = weights[slot]
@@ -72,18 +72,18 @@ def test_gradient_in_the_weights_of_arcs(trees) -> None:  # type: ignore[no-unty
     model = LinearModel.build(sentences, cutoff=1, arc_bits=9, label_bits=6)
     encoded = model.encode(sentences, gold=True)
     gold = [encoded.gold_heads(s) for s in range(len(encoded))]
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     weights = model.arcs.weights
-    weights[:] = 0.1 * chance.normal(size=len(weights))
+    weights[:] = 0.1 * rng.normal(size=len(weights))
 
     def loss() -> float:
         return log_linear(trees, model.arc_scores(encoded), gold)[0]
 
-    slopes = log_linear(trees, model.arc_scores(encoded), gold)[1]
-    flat = np.concatenate([slope.ravel() for slope in slopes])
+    gradients = log_linear(trees, model.arc_scores(encoded), gold)[1]
+    flat = np.concatenate([gradient.ravel() for gradient in gradients])
     table = WeightTable(weights)
     gradient = gather_only(table, lambda rule: model.arcs.update(encoded, flat, rule))
-    check_gradient(weights, gradient, loss, chance)
+    check_gradient(weights, gradient, loss, rng)
 
 
 def test_gradient_in_the_weights_of_labels() -> None:
@@ -92,36 +92,36 @@ def test_gradient_in_the_weights_of_labels() -> None:
     encoded = model.encode(sentences, gold=True)
     heads, labels = encoded.gold_arcs()
     arcs = Arcs.of_trees(encoded, heads)
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     weights = model.label_scorer.weights
-    weights[:] = 0.1 * chance.normal(size=len(weights))
+    weights[:] = 0.1 * rng.normal(size=len(weights))
 
     def loss() -> float:
         return log_softmax(model.label_scorer.scores(arcs), labels)
 
-    slopes = model.label_scorer.scores(arcs)
-    log_softmax(slopes, labels)
-    slopes = np.exp(slopes)
-    slopes[np.arange(len(labels)), labels] -= 1.0
+    gradients = model.label_scorer.scores(arcs)
+    log_softmax(gradients, labels)
+    gradients = np.exp(gradients)
+    gradients[np.arange(len(labels)), labels] -= 1.0
     table = WeightTable(weights)
-    gradient = gather_only(table, lambda rule: model.label_scorer.update(arcs, slopes, rule))
-    check_gradient(weights, gradient, loss, chance)
+    gradient = gather_only(table, lambda rule: model.label_scorer.update(arcs, gradients, rule))
+    check_gradient(weights, gradient, loss, rng)
 
 
 @pytest.mark.parametrize("learner", ["loglinear", "perceptron"])
 @pytest.mark.parametrize("projective", [False, True])
 def test_an_unambiguous_language_is_learnt(learner: str, projective: bool) -> None:
-    how = GraphOptions(projective=projective)
+    options = GraphOptions(projective=projective)
     model = trained(learner=learner, projective=projective)
     unseen = model.encode(toy_treebank(30, seed=4), gold=True)
-    assert attachment(model, unseen, how) == {"las": 100.0, "uas": 100.0}
+    assert attachment(model, unseen, options) == {"las": 100.0, "uas": 100.0}
 
 
 def test_half_of_the_heads_are_enough() -> None:
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     sentences = toy_treebank(60, seed=5)
     for sentence in sentences:
-        hidden = chance.random(len(sentence)) < 0.5
+        hidden = rng.random(len(sentence)) < 0.5
         sentence.heads = np.where(hidden, -1, sentence.heads)
     model = LinearModel.build(sentences, **SMALL)  # type: ignore[arg-type]
     train_linear(sentences, options=GraphOptions(passes=4, batch=4, l1=0.01), model=model)

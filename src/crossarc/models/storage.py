@@ -1,7 +1,7 @@
 """Model files: named arrays and JSON metadata in one safetensors file; weights in 16 bits.
 
 The file is read without running anything that it contains, its arrays are mapped into memory and
-shared between processes, and a checksum tells a damaged file from a good one.
+shared between processes, and a checksum detects damaged files.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ Ints = NDArray[np.int64]
 
 # Arcs with less probability add nothing to the entropy that four decimals could show.
 _NEGLIGIBLE = 1e-9
-# Heads with less probability tell less than 1e-4 nats, which changes no order that matters.
+# Heads with less probability have less than 1e-4 nats of information.
 _RARE = 1e-5
 _ARCS_AT_ONCE = 20_000
 

@@ -29,8 +29,8 @@ def random_model(
         beam=beam,
         bits=12,
     )
-    chance = np.random.default_rng(seed)
-    model.weights = chance.integers(-99, 100, model.size).astype(np.int16)
+    rng = np.random.default_rng(seed)
+    model.weights = rng.integers(-99, 100, model.size).astype(np.int16)
     return model
 
 

@@ -56,7 +56,7 @@ class CovingtonOptions(TrainOptions):
             )
 
     def resolved(self, sentences: Sequence[Sentence]) -> Self:
-        """Arcs may cross unless told otherwise, whatever the treebank."""
+        """Without an option arcs may cross, whatever the treebank."""
         projective = bool(self.projective) or self.max_degree == 0
         own = dataclasses.replace(
             self, projective=projective, max_degree=0 if projective else self.max_degree

@@ -81,7 +81,7 @@ class CovingtonModel:
 
     @property
     def size(self) -> int:
-        """Weights in the table: the runs of the last slots reach beyond 2**bits."""
+        """Weights in the table: the runs of the last slots end after 2**bits."""
         return (1 << self.bits) + max(len(self.labels), 4)
 
     @property
