@@ -117,6 +117,20 @@ def test_an_unambiguous_language_is_learnt(learner: str, projective: bool) -> No
     assert attachment(model, unseen, options) == {"las": 100.0, "uas": 100.0}
 
 
+def test_labels_are_as_probable_as_they_are_frequent() -> None:
+    """The same words with label a three times in four: that is the most probable model."""
+    sentences = [
+        Sentence.build(["x", "y"], upos=["X", "Y"], heads=[0, 1], deprels=["root", label])
+        for label in ("a", "a", "b", "a") * 10
+    ]
+    model = LinearModel.build(sentences, **SMALL)  # type: ignore[arg-type]
+    options = GraphOptions(passes=30, batch=4, l1=0.0)
+    train_linear(sentences, options=options, model=model)
+    (logs,) = model.score(sentences[:1]).label_log_probs([tree_arcs(np.array([0, 1]))])
+    assert_allclose(np.exp(logs[1, model.labels.index("a")]), 0.75, atol=0.02)
+    assert_allclose(np.exp(logs[0, model.labels.index("root")]), 1.0, atol=1e-9)
+
+
 def test_half_of_the_heads_are_enough() -> None:
     rng = np.random.default_rng(0)
     sentences = toy_treebank(60, seed=5)

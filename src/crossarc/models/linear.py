@@ -17,7 +17,7 @@ from crossarc.errors import ModelError
 from crossarc.models.encode import Encoded, Encoder, Vocabulary, seen_labels
 from crossarc.models.features import arc_plan, label_plan
 from crossarc.models.labels import log_softmax
-from crossarc.models.protocol import ArcIndex
+from crossarc.models.protocol import ArcIndex, Described
 from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.slots import TAGS
 from crossarc.treebank import Sentence
@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 _FORMAT = 1
 
 
-class LinearModel:
+class LinearModel(Described):
     """Scores of arcs and labels from hashed features of words, tags and morphology.
 
     Attributes:
@@ -124,6 +124,15 @@ class LinearModel:
         """Keep the largest weights of each table, at most so many, in 16 bits."""
         for scorer in self._scorers.values():
             scorer.freeze(scorer.thaw(), max_weights)
+
+    def summary(self) -> dict[str, str]:
+        """What the model is, line by line."""
+        tables = {name: np.count_nonzero(one.weights) for name, one in self._scorers.items()}
+        return {
+            "labels": str(len(self.labels)),
+            "weights": ", ".join(f"{count:,} of {name}s" for name, count in tables.items()),
+            "temperatures": f"{self.arc_temperature:.2f}, {self.label_temperature:.2f}",
+        }
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The weights, in 16 bits."""

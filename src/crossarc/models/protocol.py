@@ -8,6 +8,7 @@ there are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,6 +20,7 @@ from crossarc.trees import Tree
 __all__ = [
     "ArcIndex",
     "BatchScores",
+    "Described",
     "Model",
     "ParsingModel",
     "ScoringModel",
@@ -96,6 +98,28 @@ class ParsingModel(Model, Protocol):
         Args:
             keep_heads: heads of the sentences, where they have one, are constraints.
         """
+
+
+class Described:
+    """A `repr` of one line and a table for notebooks, both from `summary`."""
+
+    __slots__ = ()
+
+    def summary(self) -> dict[str, str]:
+        """What the object is, line by line."""
+        return {}
+
+    def __repr__(self) -> str:
+        described = "; ".join(f"{name}: {value}" for name, value in self.summary().items())
+        return f"<{type(self).__name__} {described}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th style="text-align:left">{escape(name)}</th>'
+            f'<td style="text-align:left">{escape(value)}</td></tr>'
+            for name, value in self.summary().items()
+        )
+        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
 
 
 def tree_arcs(heads: Ints) -> ArcIndex:

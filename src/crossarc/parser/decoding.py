@@ -60,6 +60,9 @@ class Decoder(Protocol):
     ) -> list[Floats]:
         """What each word's head says about all heads, in nats."""
 
+    def best_labels(self, sentence: Sentence, arcs: ArcIndex) -> Ints:
+        """The most probable label of each of some arcs of a sentence."""
+
 
 def make_decoder(model: Model, projective: bool, root: RootRule) -> Decoder:
     """The decoder for a model that scores, or for one that builds trees."""
@@ -143,6 +146,12 @@ class ScoreDecoder:
         else:
             tables = self.trees(scores, options).mutual_information(negligible=_RARE)
         return [table.sum(axis=1) for table in tables]
+
+    def best_labels(self, sentence: Sentence, arcs: ArcIndex) -> Ints:
+        """The most probable label of each of some arcs of a sentence."""
+        [logs] = self.model.score([sentence], threads=1).label_log_probs([arcs])
+        labels: Ints = logs.argmax(axis=1)
+        return labels
 
     def _infer(
         self, sentences: Sequence[Sentence], scores: Sequence[Floats], options: ParseOptions
@@ -241,6 +250,10 @@ class TreeDecoder:
         self, sentences: Sequence[Sentence], options: ParseOptions
     ) -> list[Floats]:
         """There is none without probabilities."""
+        self._refuse()
+
+    def best_labels(self, sentence: Sentence, arcs: ArcIndex) -> NoReturn:
+        """There are none without probabilities."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:

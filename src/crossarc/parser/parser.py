@@ -5,22 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Unpack
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
+
+import numpy as np
 
 from crossarc.errors import ModelError
 from crossarc.models.kinds import OptionError, RootRule, find_kind, kind_names, quoted
-from crossarc.models.protocol import Model
+from crossarc.models.protocol import Described, Model
 from crossarc.models.storage import read_model, write_model
 from crossarc.models.tagger import Tagger
+from crossarc.parser.batches import full_batches, ready_items
 from crossarc.parser.decoding import Decoder, make_decoder
+from crossarc.parser.lines import line_sentences
 from crossarc.parser.lookup import find_model
 from crossarc.parser.options import ParseKeywords, ParseOptions
 from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from crossarc.inference import TreeDistribution
@@ -28,13 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Parser", "load"]
 
-# Sentences are parsed in batches of about so many arcs, which bounds memory and keeps threads busy.
-_BATCH_ARCS = 400_000
-_BATCH_SENTENCES = 256
 
-
-@dataclass(slots=True)
-class Parser:
+@dataclass(slots=True, repr=False)
+class Parser(Described):
     """Parses sentences and text as a treebank does.
 
         parser = Parser.train(read_conllu("train.conllu"), dev=read_conllu("dev.conllu"))
@@ -142,13 +141,106 @@ class Parser:
         """Parse a text that comes in pieces, in bounded memory; other arguments as of `parse`."""
         chosen = ParseOptions.build(dict(options), text=True)
         self._check(chosen)
-        if self.tokenizer is None:
-            raise ModelError("this parser has no tokeniser: give sentences, not text")
-        return self._parsed(self.tokenizer.tokenize(pieces), chosen)
+        return self._parsed(self.needed_tokenizer.tokenize(pieces), chosen)
 
-    def __call__(self, text: str) -> list[Sentence]:
-        """The parsed sentences of a text."""
-        return list(self.parse(text))
+    def parse_lines(
+        self, lines: Iterable[str], *, tokenized: bool = False, **options: Unpack[ParseKeywords]
+    ) -> Iterator[Sentence]:
+        """Parse text with one sentence a line; other arguments as of `parse`.
+
+        Args:
+            lines: blank ones are passed over.
+            tokenized: words are divided by white space; else the tokeniser divides them.
+        """
+        chosen = ParseOptions.build(dict(options), text=True)
+        self._check(chosen)
+        tokenizer = None if tokenized else self.needed_tokenizer
+        return self._parsed(line_sentences(lines, tokenizer), chosen)
+
+    @overload
+    def pipe(
+        self,
+        items: Iterable[Sentence],
+        *,
+        on_wait: Callable[[], None] | None = None,
+        **options: Unpack[ParseKeywords],
+    ) -> Iterator[Sentence]: ...
+
+    @overload
+    def pipe(
+        self,
+        items: Iterable[str],
+        *,
+        on_wait: Callable[[], None] | None = None,
+        **options: Unpack[ParseKeywords],
+    ) -> Iterator[list[Sentence]]: ...
+
+    def pipe(
+        self,
+        items: Iterable[Sentence] | Iterable[str],
+        *,
+        on_wait: Callable[[], None] | None = None,
+        **options: Unpack[ParseKeywords],
+    ) -> Iterator[Sentence] | Iterator[list[Sentence]]:
+        """Parse sentences or texts as they come, without end if need be, in bounded memory.
+
+        A thread reads the input ahead. Whatever has come is parsed at once, so that a result never
+        waits for input behind it; `parse` waits for batches of some hundred sentences.
+
+        Args:
+            items: sentences, for a parsed sentence each (several with `kbest`), or texts, for a
+                list of sentences each.
+            on_wait: called when all results have been handed on and the input has no more yet: the
+                time to flush a file or a socket.
+            options: as in `ParseOptions`.
+
+        Raises:
+            ValueError, ModelError: as for `parse`.
+        """
+        chosen = ParseOptions.build(dict(options))
+        self._check(chosen)
+        return cast(Iterator[Sentence], self._piped(items, chosen, on_wait))
+
+    def _piped(
+        self,
+        items: Iterable[Sentence] | Iterable[str],
+        options: ParseOptions,
+        on_wait: Callable[[], None] | None,
+    ) -> Iterator[Sentence | list[Sentence]]:
+        ready: Iterator[list[Any]] = ready_items(items, on_wait)
+        for batch in ready:
+            if isinstance(batch[0], str):
+                yield from self._parse_texts(batch, options)
+            else:
+                yield from self._parsed(batch, options)
+
+    def _parse_texts(self, texts: Sequence[str], options: ParseOptions) -> Iterator[list[Sentence]]:
+        """The parsed sentences of each text; all texts are parsed as one batch."""
+        divided = [list(self.needed_tokenizer.tokenize(text)) for text in texts]
+        # With k best trees, sentences have results of any number: text by text.
+        groups = [[own] for own in divided] if options.kbest is not None else [divided]
+        for group in groups:
+            parsed = self._parsed(chain.from_iterable(group), options)
+            sizes = [None] if options.kbest is not None else [len(own) for own in group]
+            yield from (list(islice(parsed, size)) for size in sizes)
+
+    @overload
+    def __call__(self, text: str, **options: Unpack[ParseKeywords]) -> list[Sentence]: ...
+
+    @overload
+    def __call__(
+        self, text: list[str] | tuple[str, ...], **options: Unpack[ParseKeywords]
+    ) -> list[list[Sentence]]: ...
+
+    def __call__(
+        self, text: str | list[str] | tuple[str, ...], **options: Unpack[ParseKeywords]
+    ) -> list[Sentence] | list[list[Sentence]]:
+        """The parsed sentences of a text, or of each of several; options as of `parse`."""
+        if isinstance(text, str):
+            return list(self.parse(text, **options))
+        chosen = ParseOptions.build(dict(options), text=True)
+        self._check(chosen)
+        return list(self._parse_texts(text, chosen))
 
     def distribution(self, sentence: Sentence, *, keep_heads: bool = False) -> TreeDistribution:
         """The probability distribution over the labelled trees of a sentence."""
@@ -192,12 +284,31 @@ class Parser:
         threads: int | None,
     ) -> Iterator[tuple[NDArray[np.float64], Sentence]]:
         options = ParseOptions(keep_heads=settled is not None, threads=threads)
-        for batch in _batches(sentences):
+        for batch in full_batches(sentences):
             tagged = self._tagged(batch, options)
             if settled is not None:
                 for sentence in tagged:
                     sentence.heads = settled(sentence)
             yield from zip(compute(tagged, options), batch, strict=True)
+
+    def best_relations(self, sentence: Sentence, arcs: Sequence[tuple[int, int]]) -> list[str]:
+        """The most probable relation of each of some arcs (h, m) of a sentence."""
+        if not arcs:
+            return []
+        [tagged] = self._tagged([sentence], ParseOptions())
+        heads, modifiers = np.array(arcs, np.int64).T
+        return [self.labels[k] for k in self._decoder.best_labels(tagged, (heads, modifiers))]
+
+    @property
+    def needed_tokenizer(self) -> Tokenizer:
+        """The tokeniser.
+
+        Raises:
+            ModelError: there is none.
+        """
+        if self.tokenizer is None:
+            raise ModelError("this parser has no tokeniser: give sentences, not text")
+        return self.tokenizer
 
     @property
     def _decoder(self) -> Decoder:
@@ -209,11 +320,13 @@ class Parser:
             raise ModelError("this parser has no tagger: parse without retagging")
 
     def _parsed(self, sentences: Iterable[Sentence], options: ParseOptions) -> Iterator[Sentence]:
-        for batch in _batches(sentences):
+        for batch in full_batches(sentences):
             yield from self._decoder.parse(self._tagged(batch, options), options)
 
     def _tagged(self, sentences: list[Sentence], options: ParseOptions) -> list[Sentence]:
         """Copies of the sentences, with tags."""
+        if any(isinstance(one, str) for one in sentences):
+            raise TypeError("got text where sentences are expected: use parser.pipe for texts")
         untagged = [k for k, one in enumerate(sentences) if options.retag or not _has_tags(one)]
         copies = [sentence.copy() for sentence in sentences]
         if untagged and self.tagger is not None:
@@ -226,6 +339,22 @@ class Parser:
     def _parts(self) -> dict[str, Any]:
         parts = {"model": self.model, "tagger": self.tagger, "tokenizer": self.tokenizer}
         return {name: part for name, part in parts.items() if part is not None}
+
+    def summary(self) -> dict[str, str]:
+        """What the parser is, line by line, for `repr` and notebooks."""
+        about = self.training
+        lines = {
+            "kind": self.kind,
+            "trees": f"{'projective' if self.projective else 'non-projective'}, {self.root} root",
+            "relations": str(len(self.labels)),
+            "reads": "text and sentences" if self.tokenizer is not None else "sentences",
+            "tagger": "yes" if self.tagger is not None else "no",
+        }
+        if "words" in about:
+            lines["learnt from"] = f"{about['sentences']:,} sentences, {about['words']:,} words"
+        if "las" in about:
+            lines["dev"] = f"UAS {about['uas']:.2f}, LAS {about['las']:.2f}"
+        return lines
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parser to one file, whole or not at all."""
@@ -283,20 +412,6 @@ class Parser:
 def load(path_or_name: str | os.PathLike[str]) -> Parser:
     """`Parser.load`: a model in one line, `load("en")("Some text.")`."""
     return Parser.load(path_or_name)
-
-
-def _batches(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """All sentences in order, in batches of bounded memory."""
-    batch: list[Sentence] = []
-    arcs = 0
-    for sentence in sentences:
-        batch.append(sentence)
-        arcs += (len(sentence) + 1) ** 2
-        if arcs >= _BATCH_ARCS or len(batch) >= _BATCH_SENTENCES:
-            yield batch
-            batch, arcs = [], 0
-    if batch:
-        yield batch
 
 
 def _has_tags(sentence: Sentence) -> bool:

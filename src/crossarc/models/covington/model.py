@@ -13,6 +13,7 @@ from crossarc.errors import ModelError
 from crossarc.models.covington.templates import compile_plan
 from crossarc.models.encode import Encoded, Encoder, Vocabulary, seen_labels
 from crossarc.models.kinds import RootRule
+from crossarc.models.protocol import Described
 from crossarc.models.storage import pack, unpack
 from crossarc.parallel import over_ranges
 from crossarc.treebank import Sentence
@@ -28,7 +29,7 @@ UNBOUNDED = 1 << 40
 _FORMAT = 1
 
 
-class CovingtonModel:
+class CovingtonModel(Described):
     """Trees by transitions: an action for each active pair of words, a label for each arc.
 
     Attributes:
@@ -164,6 +165,16 @@ class CovingtonModel:
     def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go back to other weights."""
         self.weights = np.asarray(state["weights"], np.int16)
+
+    def summary(self) -> dict[str, str]:
+        """What the model is, line by line."""
+        return {
+            "labels": str(len(self.labels)),
+            "weights": f"{np.count_nonzero(self.weights):,}",
+            "degree": "any" if self.max_degree is None else f"at most {self.max_degree}",
+            "root": self.root,
+            "beam": str(self.beam),
+        }
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The weights."""
