@@ -29,7 +29,8 @@ import crossarc as ca
 from crossarc.evaluation import sentence_counts, sign_test_p
 from crossarc.inference.transition import covington
 from crossarc.models.covington.model import CovingtonModel
-from crossarc.models.linear import LinearModel
+from crossarc.models.linear import LinearModel, LinearScores
+from crossarc.models.protocol import tree_arcs
 
 NAMES = (
     "Latin-Perseus",
@@ -114,22 +115,24 @@ def sentences(folder: Path, part: str) -> list[ca.Sentence]:
 def pairs(parser: ca.Parser, dev: Sequence[ca.Sentence]) -> float:
     """How many pairs were active; none for a graph parser, which tries them all."""
     model = parser.model
-    if isinstance(model, LinearModel):
+    if not isinstance(model, CovingtonModel):
         return float("nan")
-    return int(model.parse(model.encode(dev))[2].sum())
+    return int(model.parse_encoded(model.encode(dev))[2].sum())
 
 
 def job(parser: ca.Parser, dev: Sequence[ca.Sentence]) -> Callable[[], object]:
     """From codes to heads and labels, by one thread."""
     model = parser.model
-    encoded = model.encode(dev)
     if isinstance(model, CovingtonModel):
-        return partial(model.parse, encoded, None, 1)
+        return partial(model.parse_encoded, model.encode(dev), None, 1)
+    assert isinstance(model, LinearModel)
+    encoded = model.encode(dev)
     family = ca.ProjectiveTrees if parser.projective else ca.SpanningTrees
 
     def search() -> object:
-        trees = family(model.arc_scores(encoded, 1), root=parser.root, threads=1).argmax()
-        return model.label_log_probs(encoded, [tree.heads for tree in trees], 1)
+        scores = LinearScores(model, encoded, 1)
+        trees = family(scores.arcs, root=parser.root, threads=1).argmax()
+        return scores.label_log_probs([tree_arcs(tree.heads) for tree in trees])
 
     return search
 

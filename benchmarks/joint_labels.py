@@ -23,9 +23,11 @@ import crossarc as ca
 from crossarc.inference import TreeDistribution
 from crossarc.learning import AdaGrad, Progress, WeightTable, run_passes
 from crossarc.models.encode import Encoded
+from crossarc.models.graph import GraphOptions
 from crossarc.models.linear import LinearModel
+from crossarc.models.protocol import all_arcs
 from crossarc.models.scorers import Arcs
-from crossarc.models.training import Options, train_linear
+from crossarc.models.training import train_linear
 from crossarc.parser import Parser
 
 NAMES = ("Latin-Perseus", "Slovenian-SSJ", "Turkish-IMST")
@@ -38,15 +40,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("treebanks", nargs="?", type=Path, default=default_treebanks())
     parser.add_argument("--names", nargs="+", default=NAMES)
-    parser.add_argument("--passes", type=int, default=Options().passes)
+    parser.add_argument("--passes", type=int, default=GraphOptions().passes)
     given = parser.parse_args()
     print(f"{'treebank':24}{'labels':>16}{'UAS':>7}{'LAS':>7}{'s/pass':>8}{'words/s':>10}")
     for name in given.names:
         train = list(ca.read_conllu(given.treebanks / name / "train.conllu.gz"))
         dev = list(ca.read_conllu(given.treebanks / name / "dev.conllu.gz"))
-        how = Options(passes=given.passes, threads=1)
+        options = GraphOptions(passes=given.passes, threads=1, projective=False, root="single")
         for kind, learn in (("second stage", second_stage), ("joint", joint)):
-            pace, parse = learn(train, dev, how)
+            pace, parse = learn(train, dev, options)
             parse(dev)
             start = time.process_time()
             parsed = parse(dev)
@@ -79,22 +81,22 @@ class Watch:
         return float(min(np.diff(self._ends)))
 
 
-def second_stage(train: Sentences, dev: Sentences, how: Options) -> Learnt:
+def second_stage(train: Sentences, dev: Sentences, options: GraphOptions) -> Learnt:
     watch = Watch()
-    model = train_linear(train, dev, options=how, progress=watch.note)
-    parser = Parser(model, projective=how.projective, root=how.root)
+    model = train_linear(train, dev, options=options, progress=watch.note)
+    parser = Parser(model, projective=False, root="single")
     return watch.pace, lambda sentences: list(parser.parse(sentences, threads=1))
 
 
-def joint(train: Sentences, dev: Sentences, how: Options) -> Learnt:
+def joint(train: Sentences, dev: Sentences, options: GraphOptions) -> Learnt:
     watch = Watch()
-    task = JointTask(LinearModel.build(train), train, dev, how)
+    task = JointTask(LinearModel.build(train), train, dev, options)
     run_passes(
         task,
-        passes=how.passes,
-        batch=how.batch,
-        seed=how.seed,
-        patience=how.patience,
+        passes=options.passes,
+        batch=options.batch,
+        seed=options.seed,
+        patience=options.patience,
         progress=watch.note,
     )
     task.take(task.kept)
@@ -104,18 +106,20 @@ def joint(train: Sentences, dev: Sentences, how: Options) -> Learnt:
 class JointTask:
     """Arcs and labels that are learnt as one distribution over labelled trees."""
 
-    def __init__(self, model: LinearModel, train: Sentences, dev: Sentences, how: Options) -> None:
-        self.model, self.dev, self.how = model, dev, how
+    def __init__(
+        self, model: LinearModel, train: Sentences, dev: Sentences, options: GraphOptions
+    ) -> None:
+        self.model, self.dev, self.options = model, dev, options
         self.data = model.encode(train, gold=True)
         self.sizes = self.data.sizes
         self.scorers = model.arcs, model.label_scorer
         self.rules = [
             AdaGrad(
                 WeightTable(scorer.thaw()),
-                rate=how.rate,
-                inertia=how.inertia,
-                l1=how.l1,
-                l2=how.l2,
+                rate=options.rate,
+                inertia=options.inertia,
+                l1=options.l1,
+                l2=options.l2,
             )
             for scorer in self.scorers
         ]
@@ -130,43 +134,41 @@ class JointTask:
     def trees(self, encoded: Encoded) -> TreeDistribution:
         """The distribution over labelled trees: scores of arcs plus those of labels."""
         model, labelled = self.model, []
-        for index, arcs in enumerate(encoded.split_arcs(model.arcs.scores(encoded, 1))):
+        every = [all_arcs(n) for n in encoded.sizes.tolist()]
+        table = model.label_scorer.scores(Arcs.of_batch(encoded, every), 1)
+        ends = np.cumsum([len(heads) for heads, _ in every])[:-1]
+        for arcs, labels in zip(
+            encoded.split_arcs(model.arcs.scores(encoded, 1)), np.split(table, ends), strict=True
+        ):
             n = len(arcs) - 1
-            labels = model.label_scorer.scores(Arcs.of_sentence(encoded, index), 1)
             scores = np.zeros((n + 1, n + 1, len(model.labels)))
             scores[:, 1:] = arcs[:, 1:, None] + labels.reshape(n + 1, n, -1)
             scores[0][:, ~model.root_labels] = -np.inf
             scores[1:, :, ~model.other_labels] = -np.inf
             labelled.append(scores)
-        return self.how.trees(labelled, root=self.how.root, threads=1)
+        return ca.SpanningTrees(labelled, threads=1)
 
     def learn(self, sentences: Ints) -> float:
-        """One step: the slope in the score of (h, m, l) is its probability, minus 1 if gold."""
-        batch = self.data.take(sentences)
-        loss, slopes = 0.0, [np.array(marginals) for marginals in self.trees(batch).marginals()]
+        """One step: the gradient in the score of (h, m, l) is its probability, minus 1 if gold."""
+        batch = self.data.select(sentences)
+        loss, gradients = 0.0, [np.array(marginals) for marginals in self.trees(batch).marginals()]
         heads, labels = batch.gold_arcs()
         begins = np.cumsum(batch.sizes)[:-1]
-        for slope, own, names in zip(
-            slopes, np.split(heads, begins), np.split(labels, begins), strict=True
+        for gradient, own, names in zip(
+            gradients, np.split(heads, begins), np.split(labels, begins), strict=True
         ):
             words = np.arange(1, len(own) + 1)
-            loss -= float(np.log(slope[own, words, names]).sum())
-            slope[own, words, names] -= 1.0
-        flat = np.concatenate([slope.sum(axis=2).ravel() for slope in slopes])
+            loss -= float(np.log(gradient[own, words, names]).sum())
+            gradient[own, words, names] -= 1.0
+        flat = np.concatenate([gradient.sum(axis=2).ravel() for gradient in gradients])
         self.model.arcs.update(batch, flat, self.rules[0], 1)
-        self._update_labels(batch, slopes)
+        self._update_labels(batch, gradients)
         return loss
 
-    def _update_labels(self, batch: Encoded, slopes: list[Floats]) -> None:
-        every = [Arcs.of_sentence(batch, index) for index in range(len(batch))]
-        table = np.concatenate([own[:, 1:].reshape(-1, own.shape[2]) for own in slopes])
-        arcs = Arcs(
-            batch.codes,
-            np.concatenate([own.rows for own in every]),
-            np.concatenate([own.heads for own in every]),
-            np.concatenate([own.modifiers for own in every]),
-        )
-        # Smaller slopes change no weight.
+    def _update_labels(self, batch: Encoded, gradients: list[Floats]) -> None:
+        table = np.concatenate([own[:, 1:].reshape(-1, own.shape[2]) for own in gradients])
+        arcs = Arcs.of_batch(batch, [all_arcs(n) for n in batch.sizes.tolist()])
+        # Smaller gradients change no weight.
         used = (np.abs(table) >= 1e-4).any(axis=1)
         self.model.label_scorer.update(arcs.only(used), table[used], self.rules[1], 1)
 
@@ -187,14 +189,14 @@ class JointTask:
     def take(self, weights: list[Singles]) -> None:
         """Give the model weights as they would be in its file."""
         for scorer, own in zip(self.scorers, weights, strict=True):
-            scorer.freeze(own, self.how.most_weights)
+            scorer.freeze(own, self.options.max_weights)
 
     def parse(self, sentences: Sentences) -> list[ca.Sentence]:
         """Copies of the sentences with their best labelled trees."""
         parsed = []
         # All arcs of a sentence have scores of all labels: few sentences fit in memory.
-        for begin in range(0, len(sentences), self.how.batch):
-            batch = sentences[begin : begin + self.how.batch]
+        for begin in range(0, len(sentences), self.options.batch):
+            batch = sentences[begin : begin + self.options.batch]
             for sentence, tree in zip(
                 batch, self.trees(self.model.encode(batch)).argmax(), strict=True
             ):

@@ -27,8 +27,9 @@ from support.harness import default_treebanks
 import crossarc as ca
 from crossarc.evaluation import calibration
 from crossarc.learning import Progress
+from crossarc.models.graph import GraphOptions
 from crossarc.models.linear import LinearModel
-from crossarc.models.training import Options, calibrate
+from crossarc.models.training import calibrate
 from crossarc.parser import Parser
 
 TREES = ("non-projective", "projective")
@@ -47,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("treebanks", nargs="?", type=Path, default=default_treebanks())
     parser.add_argument("--names", nargs="+")
-    parser.add_argument("--passes", type=int, default=Options().passes)
+    parser.add_argument("--passes", type=int, default=GraphOptions().passes)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--results", type=Path, default=Path(tempfile.gettempdir()) / "crossarc-accuracy.jsonl"
@@ -124,7 +125,7 @@ def head_error(parser: Parser, dev: Sequence[ca.Sentence]) -> Row:
     model = parser.model
     assert isinstance(model, LinearModel)
     fitted = model.encode(dev[::2], gold=True)
-    calibrate(model, fitted, Options(projective=parser.projective, root=parser.root))
+    calibrate(model, fitted, GraphOptions(projective=parser.projective, root=parser.root))
     chances, right = zip(*chosen_heads(parser, dev[1::2]), strict=True)
     probabilities = np.clip(np.concatenate(chances), 0.0, 1.0)
     error = calibration(probabilities, np.concatenate(right)).ece

@@ -21,7 +21,7 @@ from support.harness import default_treebanks
 
 import crossarc as ca
 from crossarc.inference import TreeDistribution
-from crossarc.models.linear import LinearModel
+from crossarc.models.protocol import ScoringModel
 
 Floats = NDArray[np.float64]
 WORDS = (1, 2, 3, 5)
@@ -71,8 +71,8 @@ class Dev:
         self._parser = parser
         self.gold = [sentence.tree.heads for sentence in sentences]
         bare = [sentence.copy() for sentence in sentences]
-        assert isinstance(parser.model, LinearModel)
-        self._scores = parser.model.arc_scores(parser.model.encode(bare), None)
+        assert isinstance(parser.model, ScoringModel)
+        self._scores = parser.model.score(bare).arcs
         self.start = [self.trees(index, {}) for index in range(len(sentences))]
 
     def trees(self, index: int, settled: dict[int, int]) -> TreeDistribution:

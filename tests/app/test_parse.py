@@ -1,18 +1,19 @@
-"""`crossarc train`, `parse` and `review`, as a user runs them."""
+"""`crossarc train` and `parse`, as a user runs them."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-import pty
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from support.shell import COMMAND, crossarc
 
-from crossarc import read_conllu, write_conllu
+from crossarc import Sentence, read_conllu, write_conllu
+from crossarc.text import rebuild_text
 from crossarc.treebank import SAMPLE_PATH, sample
 
 
@@ -78,6 +79,8 @@ def test_kbest_and_keep_heads(model: Path, tmp_path: Path) -> None:
         (["train", "/dev/null", "-o", "model"], 1, "no sentences to learn from"),
         (["train", "missing.conllu", "-o", "model"], 2, "check the path"),
         (["train", "@sample"], 2, "--output"),
+        (["parse", "-m", "en", "--min-risk", "--kbest", 2], 2, "--kbest / --min-risk"),
+        (["parse", "--text", "--keep-heads"], 2, "--keep-heads: text has no heads"),
     ],
 )
 def test_wrong_use_gets_one_line(
@@ -142,47 +145,129 @@ def test_short_and_long_sentences(size: int, model: Path) -> None:
     assert parsed.tree.is_single_root
 
 
-def test_review_is_a_table_without_a_terminal(model: Path) -> None:
-    shown = crossarc("review", "@sample", "-m", model, "-n", 5).stdout.decode().splitlines()
-    assert shown[0].split() == ["sentence", "word", "head", "relation", "probability", "rivals"]
-    assert len(shown) == 6
+TEXT = b"Dogs bark. Cats sleep.\n\nWho can't read?\n"
 
 
-def test_review_by_information(model: Path) -> None:
-    done = crossarc("review", "@sample", "-m", model, "-n", 40, "--order", "information")
-    shown = done.stdout.decode().splitlines()
-    columns = ["sentence", "word", "head", "relation", "probability", "information", "rivals"]
-    assert shown[0].split() == columns
-    place = shown[0].index("information")
-    told = [float(line[place:].split()[0]) for line in shown[1:]]
-    assert len(told) == 40
-    assert told == sorted(told, reverse=True)
-    assert told[0] > 0.0
-    # The word of which most is told depends on the others: it need not be the least probable.
-    by_probability = crossarc("review", "@sample", "-m", model, "-n", 40).stdout.decode()
-    assert by_probability.splitlines()[1:] != shown[1:]
+def test_one_sentence_a_line() -> None:
+    done = crossarc("parse", "--lines", stdin=TEXT)
+    first, second = read_conllu(io.BytesIO(done.stdout))
+    assert (first.sent_id, first.text) == ("1", "Dogs bark. Cats sleep.")
+    assert first.forms == ("Dogs", "bark", ".", "Cats", "sleep", ".")
+    assert (second.sent_id, second.text) == ("2", "Who can't read?")
+    assert [(t.first, t.last, t.form) for t in second.multiword_tokens] == [(2, 3, "can't")]
+    assert rebuild_text([first, second]) == TEXT.decode().replace("\n\n", "\n")
+    assert first.tree.is_single_root
 
 
-@pytest.mark.parametrize("order", ["probability", "information"])
-def test_review_asks_on_a_terminal(model: Path, tmp_path: Path, order: str) -> None:
-    """The second word's head is taken from its rivals, the first is kept, and both are settled."""
-    parsed, output = tmp_path / "parsed.conllu", tmp_path / "reviewed.conllu"
-    crossarc("parse", "-m", model, "@sample", "-o", parsed)
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [COMMAND, "review", parsed, "-m", model, "-n", "3", "-o", output, "--order", order],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+def test_words_divided_by_spaces() -> None:
+    done = crossarc("parse", "--tokenized", stdin=b"Dogs do n't bark. \n\n  Cats\tsleep .")
+    first, second = read_conllu(io.BytesIO(done.stdout))
+    assert first.forms == ("Dogs", "do", "n't", "bark.")
+    assert second.forms == ("Cats", "sleep", ".")
+    assert second.text == "Cats sleep ."
+    assert "_" not in (*first.upos, *second.upos)
+
+
+def test_several_files_to_a_folder(model: Path, tmp_path: Path) -> None:
+    for name in ("a.conllu.gz", "b.txt"):
+        write_conllu(sample()[:3], tmp_path / name)
+    done = crossarc("parse", "-m", model, "a.conllu.gz", "b.txt", "-o", "new/", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    written = sorted((tmp_path / "new").iterdir())
+    assert [path.name for path in written] == ["a.conllu", "b.conllu"]
+    one = crossarc("parse", "-m", model, "b.txt", cwd=tmp_path).stdout
+    assert [path.read_bytes() for path in written] == [one, one]
+    both = crossarc("parse", "-m", model, "a.conllu.gz", "b.txt", cwd=tmp_path)
+    assert both.stdout == one + one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.conllu", "b.conllu", "-o", "one.conllu"], "is one file, and there are 2 inputs"),
+        (["a.conllu", "sub/a.conllu", "-o", "new/"], "would hold several inputs: rename one"),
+        (["a.conllu", "-o", "."], "is an input: write to another folder"),
+        (["a.conllu", "absent.conllu", "-o", "new/"], "absent.conllu: No such file"),
+        (["-", "-"], "standard input (-) can be read only once"),
+        (["--text", "--lines"], "--text / --lines: the input has one form: give one of them"),
+    ],
+)
+def test_files_are_checked_before_the_work(
+    model: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.conllu", "b.conllu", "sub/a.conllu"):
+        write_conllu(sample()[:2], tmp_path / name)
+    before = (tmp_path / "a.conllu").read_bytes()
+    done = crossarc("parse", "-m", model, *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.decode().split())
+    assert (tmp_path / "a.conllu").read_bytes() == before
+    assert not (tmp_path / "one.conllu").exists()
+    assert not list((tmp_path / "new").glob("*"))
+
+
+def test_text_without_its_option_is_recognised(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(TEXT)
+    done = crossarc("parse", "-m", model, "text.txt", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"crossarc: text.txt:1: ")
+    assert done.stderr.endswith(b"; for raw text, add --text, --lines or --tokenized\n")
+    assert done.stderr.count(b"\n") == 1
+    # After a good sentence it is a treebank with an error.
+    (tmp_path / "mixed.conllu").write_bytes(bytes(sample()[0]) + TEXT)
+    assert b"--text" not in crossarc("parse", "-m", model, "mixed.conllu", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("form", ["--lines", "--tokenized", None])
+def test_a_coprocess_gets_each_tree_at_once(form: str | None) -> None:
+    """A sentence is sent only when the tree of the one before has come back."""
+    options = ["-m", "en"] if form is None else [form, "-m", "en"]
+    with subprocess.Popen(
+        [COMMAND, "parse", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for k in range(3):
+            one = Sentence.build(["Dogs", f"bark{k}"], upos=["NOUN", "VERB"])
+            process.stdin.write(f"Dogs bark{k}\n".encode() if form else bytes(one))
+            process.stdin.flush()
+            answer = b""
+            while not answer.endswith(b"\n\n"):
+                answer += process.stdout.readline()
+            [parsed] = read_conllu(io.BytesIO(answer))
+            assert parsed.forms == ("Dogs", f"bark{k}")
+            assert (parsed.heads >= 0).all()
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+def test_an_error_comes_after_the_trees_before_it(model: Path) -> None:
+    """From a pipe, which a thread reads."""
+    good = bytes(sample()[0])
+    done = crossarc("parse", "-m", model, stdin=good + b"1\tx\n\n")
+    assert done.returncode == 1
+    assert done.stdout == crossarc("parse", "-m", model, stdin=good).stdout
+    assert b"columns" in done.stderr
+
+
+def test_nobody_reads_the_output(model: Path) -> None:
+    """`crossarc ... | head` ends by SIGPIPE, without a word: much output or little."""
+    for command in (["convert"], ["parse", "-m", str(model)], ["stats"]):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [COMMAND, *command, "@sample"], stdout=writing, stderr=subprocess.PIPE, check=False
+        )
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_an_interrupt_while_loading(tmp_path: Path) -> None:
+    """The interrupt comes in the middle of the imports: no traceback."""
+    (tmp_path / "typer.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nraise AssertionError\n"
     )
-    os.close(theirs)
-    os.write(ours, b"nonsense\n\n1\nq\n")
-    shown = b""
-    while b"written to" not in shown:
-        shown += os.read(ours, 65536)
-    assert process.wait(timeout=60) == 0
-    os.close(ours)
-    assert b"please answer with one of these" in shown
-    assert b"2 settled; written to" in shown
-    misc = [field for sentence in read_conllu(output) for field in sentence.misc]
-    assert sum("Reviewed=Yes" in field for field in misc) == 2
+    environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    done = crossarc("parse", "@sample", env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")

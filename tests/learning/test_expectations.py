@@ -24,8 +24,8 @@ KINDS = [
 
 
 def differences(loss: Callable[[Floats], float], scores: Floats) -> Floats:
-    """The slope in each score, by a step to either side."""
-    slopes = np.zeros(scores.shape)
+    """The gradient in each score, by a step to either side."""
+    gradients = np.zeros(scores.shape)
     for cell in np.ndindex(scores.shape):
         if cell[1] != 0 and cell[0] != cell[1] and scores[cell] > -np.inf:
             ends = []
@@ -33,8 +33,8 @@ def differences(loss: Callable[[Floats], float], scores: Floats) -> Floats:
                 moved = scores.copy()
                 moved[cell] += step
                 ends.append(loss(moved))
-            slopes[cell] = (ends[0] - ends[1]) / 2e-5
-    return slopes
+            gradients[cell] = (ends[0] - ends[1]) / 2e-5
+    return gradients
 
 
 def random_scores(shape: tuple[int, ...], seed: int, sd: float = 1.0) -> Floats:
@@ -51,13 +51,13 @@ def test_expected_cost(
 ) -> None:
     batch = [random_scores(shape, seed, sd) for seed in range(3)]
     costs = [np.random.default_rng(9 + seed).uniform(0, 2, shape) for seed in range(3)]
-    loss, slopes = minimum_risk(trees, batch, costs, root)
+    loss, gradients = minimum_risk(trees, batch, costs, root)
     expected = 0.0
-    for scores, cost, slope in zip(batch, costs, slopes, strict=True):
+    for scores, cost, gradient in zip(batch, costs, gradients, strict=True):
         truth = BruteForce(scores, root, support)
         expected += float(np.sum(truth.marginals * cost, where=truth.marginals > 0.0))
         exact = truth.slopes(truth.function_values(cost))
-        assert (np.abs(slope - exact) <= 1e-11 * truth.rarity() + 1e-290).all()
+        assert (np.abs(gradient - exact) <= 1e-11 * truth.rarity() + 1e-290).all()
     assert loss == pytest.approx(expected, rel=1e-12)
 
 
@@ -66,14 +66,14 @@ def test_expected_cost(
 def test_hidden_trees(trees: Any, support: Any, root: Any, shape: tuple[int, ...]) -> None:
     batch = [random_scores(shape, seed) for seed in range(3)]
     allowed = [np.random.default_rng(20 + seed).random(shape) < 0.8 for seed in range(3)]
-    loss, slopes = hidden_trees(trees, batch, allowed, root)
+    loss, gradients = hidden_trees(trees, batch, allowed, root)
     expected = 0.0
-    for scores, some, slope in zip(batch, allowed, slopes, strict=True):
+    for scores, some, gradient in zip(batch, allowed, gradients, strict=True):
         truth = BruteForce(scores, root, support)
         fixed = BruteForce(np.where(some, scores, -np.inf), root, support)
         assert fixed.feasible
         expected += truth.log_partition() - fixed.log_partition()
-        assert_allclose(slope, truth.marginals - fixed.marginals, atol=1e-13)
+        assert_allclose(gradient, truth.marginals - fixed.marginals, atol=1e-13)
     assert loss == pytest.approx(expected, rel=1e-12)
 
 
@@ -88,8 +88,8 @@ def test_slopes_are_the_derivative_of_the_loss(trees: Any, support: Any, root: A
             def loss(moved: Floats, ask: Any = objective, to: Any = target) -> float:
                 return float(ask(trees, [moved], [to], root)[0])
 
-            slope = objective(trees, [scores], [target], root)[1][0]  # type: ignore[operator]
-            assert_allclose(slope, differences(loss, scores), atol=1e-8)
+            gradient = objective(trees, [scores], [target], root)[1][0]  # type: ignore[operator]
+            assert_allclose(gradient, differences(loss, scores), atol=1e-8)
 
 
 def test_wrong_arcs_count_errors() -> None:
@@ -127,19 +127,19 @@ def test_allowed_arcs() -> None:
 def test_all_or_nothing() -> None:
     """If everything is allowed there is nothing to learn, and nothing from what cannot be."""
     scores = random_scores((4, 4), 1)
-    loss, (slope,) = hidden_trees(SpanningTrees, [scores], [np.ones((4, 4), np.bool_)])
+    loss, (gradient,) = hidden_trees(SpanningTrees, [scores], [np.ones((4, 4), np.bool_)])
     assert loss == 0.0
-    assert not slope.any()
+    assert not gradient.any()
     nothing = np.zeros((4, 4), np.bool_)
     some = allowed_arcs((4, 4), {1: [0]})
-    loss, slopes = hidden_trees(SpanningTrees, [scores, scores], [nothing, some])
-    alone, (slope,) = hidden_trees(SpanningTrees, [scores], [some])
+    loss, gradients = hidden_trees(SpanningTrees, [scores, scores], [nothing, some])
+    alone, (gradient,) = hidden_trees(SpanningTrees, [scores], [some])
     assert loss == alone > 0.0
-    assert not slopes[0].any()
-    assert_allclose(slopes[1], slope, rtol=0)
+    assert not gradients[0].any()
+    assert_allclose(gradients[1], gradient, rtol=0)
     impossible = np.full((4, 4), -math.inf)
     cost = np.ones((4, 4))
-    loss, slopes = minimum_risk(SpanningTrees, [impossible, scores], [cost, cost])
+    loss, gradients = minimum_risk(SpanningTrees, [impossible, scores], [cost, cost])
     assert loss == pytest.approx(3.0)
-    assert not slopes[0].any()
+    assert not gradients[0].any()
     assert minimum_risk(SpanningTrees, [impossible], [cost])[0] == 0.0

@@ -1,4 +1,4 @@
-"""Losses and slopes against brute force over all trees."""
+"""Losses and gradients against brute force over all trees."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES = st.tuples(st.integers(1, 4), st.integers(0, 10**6), st.sampled_from(["si
 
 
 def enumerate_log_linear(scores, gold, admits, root):  # type: ignore[no-untyped-def]
-    """Loss and slopes by listing the trees, all of them and those with the given heads."""
+    """Loss and gradients by listing the trees, all of them and those with the given heads."""
     sums = [0.0, 0.0]
     expected = [np.zeros(scores.shape), np.zeros(scores.shape)]
     for heads in all_trees(len(gold)):
@@ -42,29 +42,29 @@ def enumerate_log_linear(scores, gold, admits, root):  # type: ignore[no-untyped
 @given(case=CASES, hidden=st.integers(0, 15))
 def test_log_linear_is_that_of_all_trees(trees, admits, case, hidden) -> None:  # type: ignore[no-untyped-def]
     n, seed, root = case
-    chance = np.random.default_rng(seed)
-    scores = [chance.normal(size=(n + 1, n + 1)) for _ in range(2)]
+    rng = np.random.default_rng(seed)
+    scores = [rng.normal(size=(n + 1, n + 1)) for _ in range(2)]
     possible = [
         heads
         for heads in all_trees(n)
         if admits(heads) and (root == "multi" or heads.count(0) == 1)
     ]
-    gold = [np.array(possible[chance.integers(len(possible))]) for _ in scores]
+    gold = [np.array(possible[rng.integers(len(possible))]) for _ in scores]
     gold[0] = np.array([-1 if hidden >> m & 1 else h for m, h in enumerate(gold[0].tolist())])
-    loss, slopes = log_linear(trees, scores, gold, root)
+    loss, gradients = log_linear(trees, scores, gold, root)
     expected = [
         enumerate_log_linear(one, heads.tolist(), admits, root)
         for one, heads in zip(scores, gold, strict=True)
     ]
     assert_allclose(loss, expected[0][0] + expected[1][0], atol=1e-9)
-    for slope, (_, wanted) in zip(slopes, expected, strict=True):
-        assert_allclose(slope, wanted, atol=1e-9)
+    for gradient, (_, wanted) in zip(gradients, expected, strict=True):
+        assert_allclose(gradient, wanted, atol=1e-9)
 
 
 def test_slopes_are_the_derivative_of_the_loss() -> None:
     scores = np.random.default_rng(0).normal(size=(5, 5))
     gold = np.array([2, 0, -1, 3])
-    slope = log_linear(SpanningTrees, [scores], [gold])[1][0]
+    gradient = log_linear(SpanningTrees, [scores], [gold])[1][0]
     for h in range(5):
         for m in range(1, 5):
             if h != m:
@@ -73,24 +73,24 @@ def test_slopes_are_the_derivative_of_the_loss() -> None:
                     moved = scores.copy()
                     moved[h, m] += step
                     ends.append(log_linear(SpanningTrees, [moved], [gold])[0])
-                assert_allclose(slope[h, m], (ends[0] - ends[1]) / 2e-4, atol=1e-7)
+                assert_allclose(gradient[h, m], (ends[0] - ends[1]) / 2e-4, atol=1e-7)
 
 
 def test_nothing_annotated_teaches_nothing() -> None:
     scores = np.random.default_rng(1).normal(size=(4, 4))
     unknown = np.full(3, -1)
     for objective in (log_linear, perceptron):
-        loss, (slope,) = objective(SpanningTrees, [scores], [unknown])
+        loss, (gradient,) = objective(SpanningTrees, [scores], [unknown])
         assert loss == pytest.approx(0.0, abs=1e-12)
-        assert_allclose(slope, 0.0, atol=1e-12)
+        assert_allclose(gradient, 0.0, atol=1e-12)
 
 
 def test_heads_that_no_tree_has_teach_nothing() -> None:
     """Words 1 and 2 both at the root, under a single root; the other sentence counts as ever."""
     scores = [np.zeros((4, 4)), np.zeros((3, 3))]
     gold = [np.array([0, 0, -1]), np.array([0, 1])]
-    loss, slopes = log_linear(SpanningTrees, scores, gold)
-    assert not slopes[0].any()
+    loss, gradients = log_linear(SpanningTrees, scores, gold)
+    assert not gradients[0].any()
     assert loss == pytest.approx(math.log(2))
 
 
@@ -98,12 +98,12 @@ def test_perceptron_of_a_worked_example() -> None:
     """The best tree is 0 -> 1 -> 2; gold is 0 -> 2 -> 1."""
     scores = np.zeros((3, 3))
     scores[0, 1] = 2.0
-    loss, (slope,) = perceptron(SpanningTrees, [scores], [np.array([2, 0])])
+    loss, (gradient,) = perceptron(SpanningTrees, [scores], [np.array([2, 0])])
     assert loss == 2.0
-    assert slope.tolist() == [[0, 1, -1], [0, 0, 1], [0, -1, 0]]
-    loss, (slope,) = perceptron(SpanningTrees, [scores], [np.array([0, -1])])
+    assert gradient.tolist() == [[0, 1, -1], [0, 0, 1], [0, -1, 0]]
+    loss, (gradient,) = perceptron(SpanningTrees, [scores], [np.array([0, -1])])
     assert loss == 0.0
-    assert not slope.any()
+    assert not gradient.any()
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])

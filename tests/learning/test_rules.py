@@ -66,17 +66,17 @@ def test_weights_minimise_what_was_seen_and_the_penalties(
     rate = 0.5
     found = make_steps(AdaGrad(new_table(), rate=rate, inertia=inertia, l1=l1, l2=l2), gradients)
     for slot in range(8):
-        before, slope, square, linear = 0.0, 0.0, 0.0, 0.0
+        before, gradient, square, linear = 0.0, 0.0, 0.0, 0.0
         for now, after in zip(gradients, found, strict=True):
             if g := now.get(slot, 0.0):
                 sigma = (math.sqrt(square + g * g) - math.sqrt(square)) / rate
                 square += g * g
-                slope += g
+                gradient += g
                 linear += sigma * before
             before = float(after[slot])
             curvature = (inertia + math.sqrt(square)) / rate + l2
             # The derivative on either side of the minimum has the sign that it should have.
-            derivative = slope - linear + curvature * before
+            derivative = gradient - linear + curvature * before
             if before:
                 assert derivative + l1 * math.copysign(1, before) == pytest.approx(0, abs=1e-4)
             else:

@@ -11,6 +11,7 @@ from support.small_treebank import WORKED, toy_treebank
 from crossarc import Sentence
 from crossarc.models.features import MISSING, compile_plan
 from crossarc.models.linear import LinearModel
+from crossarc.models.protocol import labelled_scores, tree_arcs
 
 UNKNOWN = Sentence.build(
     ["Zyx", "dogs", "sleep"], upos=["X", "NOUN", "VERB"], feats=["Foo=Bar", "Number=Dual", "_"]
@@ -22,9 +23,9 @@ def weighted_model(bits: int = 12) -> LinearModel:
     """A model whose weights are drawn at random."""
     sentences = [WORKED, *toy_treebank(5, seed=0)]
     model = LinearModel.build(sentences, cutoff=1, arc_bits=bits, label_bits=bits)
-    chance = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for scorer in (model.arcs, model.label_scorer):
-        scorer.weights[:] = chance.normal(size=len(scorer.weights))
+        scorer.weights[:] = rng.normal(size=len(scorer.weights))
     return model
 
 
@@ -60,18 +61,17 @@ def test_label_log_probs(sentence: Sentence) -> None:
             if (name == "root") != (h == 0):
                 scores[m - 1, label] = -np.inf
     expected = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    (found,) = model.label_log_probs(model.encode([sentence]), [heads])
+    (found,) = model.score([sentence]).label_log_probs([tree_arcs(heads)])
     assert_allclose(found, expected, atol=1e-4)
 
 
 def test_labelled_scores_are_arc_scores_and_label_log_probs() -> None:
     model = weighted_model()
-    encoded = model.encode([WORKED, UNKNOWN])
-    arcs = model.arc_scores(encoded)
+    batch = model.score([WORKED, UNKNOWN])
     heads = [np.array([2, 4, 4, 0, 4, 4]), np.array([3, 1, 0])]
-    logs = model.label_log_probs(encoded, heads)
+    logs = batch.label_log_probs([tree_arcs(one) for one in heads])
     for scores, labelled, gold, expected in zip(
-        arcs, model.labelled_scores(encoded), heads, logs, strict=True
+        batch.arcs, labelled_scores(batch), heads, logs, strict=True
     ):
         words = np.arange(1, len(gold) + 1)
         assert_allclose(labelled[gold, words] - scores[gold, words][:, None], expected, atol=1e-12)

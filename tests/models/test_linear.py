@@ -14,11 +14,12 @@ from support.small_treebank import WORKED, toy_treebank
 
 from crossarc import ModelError, ProjectiveTrees, Sentence, SpanningTrees
 from crossarc.learning import WeightTable, log_linear
-from crossarc.models.encode import Encoded
+from crossarc.models.graph import GraphOptions
 from crossarc.models.labels import log_softmax
 from crossarc.models.linear import LinearModel
+from crossarc.models.protocol import labelled_scores, tree_arcs
 from crossarc.models.scorers import Arcs
-from crossarc.models.training import Options, attachment, train_linear
+from crossarc.models.training import attachment, train_linear
 
 SMALL = {"cutoff": 1, "arc_bits": 14, "label_bits": 14}
 
@@ -28,7 +29,7 @@ def trained(**options: object) -> LinearModel:
     model = LinearModel.build(sentences, **SMALL)  # type: ignore[arg-type]
     return train_linear(
         sentences,
-        options=Options(**{"passes": 3, "batch": 4, "l1": 0.01, **options}),  # type: ignore[arg-type]
+        options=GraphOptions(**{"passes": 3, "batch": 4, "l1": 0.01, **options}),  # type: ignore[arg-type]
         model=model,
     )
 
@@ -51,9 +52,9 @@ def gather_only(table: WeightTable, update) -> np.ndarray:  # type: ignore[no-un
     return table.gradient.astype(np.float64)
 
 
-def check_gradient(weights: np.ndarray, gradient: np.ndarray, loss, chance) -> None:  # type: ignore[no-untyped-def]
+def check_gradient(weights: np.ndarray, gradient: np.ndarray, loss, rng) -> None:  # type: ignore[no-untyped-def]
     """Central differences in some weights that count and some that do not."""
-    used = chance.choice(np.flatnonzero(gradient), 40, replace=False)
+    used = rng.choice(np.flatnonzero(gradient), 40, replace=False)
     unused = np.flatnonzero(gradient == 0)[:5]
     for slot in [*used, *unused]:
         kept = weights[slot]
@@ -71,18 +72,18 @@ def test_gradient_in_the_weights_of_arcs(trees) -> None:  # type: ignore[no-unty
     model = LinearModel.build(sentences, cutoff=1, arc_bits=9, label_bits=6)
     encoded = model.encode(sentences, gold=True)
     gold = [encoded.gold_heads(s) for s in range(len(encoded))]
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     weights = model.arcs.weights
-    weights[:] = 0.1 * chance.normal(size=len(weights))
+    weights[:] = 0.1 * rng.normal(size=len(weights))
 
     def loss() -> float:
         return log_linear(trees, model.arc_scores(encoded), gold)[0]
 
-    slopes = log_linear(trees, model.arc_scores(encoded), gold)[1]
-    flat = np.concatenate([slope.ravel() for slope in slopes])
+    gradients = log_linear(trees, model.arc_scores(encoded), gold)[1]
+    flat = np.concatenate([gradient.ravel() for gradient in gradients])
     table = WeightTable(weights)
     gradient = gather_only(table, lambda rule: model.arcs.update(encoded, flat, rule))
-    check_gradient(weights, gradient, loss, chance)
+    check_gradient(weights, gradient, loss, rng)
 
 
 def test_gradient_in_the_weights_of_labels() -> None:
@@ -91,53 +92,66 @@ def test_gradient_in_the_weights_of_labels() -> None:
     encoded = model.encode(sentences, gold=True)
     heads, labels = encoded.gold_arcs()
     arcs = Arcs.of_trees(encoded, heads)
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     weights = model.label_scorer.weights
-    weights[:] = 0.1 * chance.normal(size=len(weights))
+    weights[:] = 0.1 * rng.normal(size=len(weights))
 
     def loss() -> float:
         return log_softmax(model.label_scorer.scores(arcs), labels)
 
-    slopes = model.label_scorer.scores(arcs)
-    log_softmax(slopes, labels)
-    slopes = np.exp(slopes)
-    slopes[np.arange(len(labels)), labels] -= 1.0
+    gradients = model.label_scorer.scores(arcs)
+    log_softmax(gradients, labels)
+    gradients = np.exp(gradients)
+    gradients[np.arange(len(labels)), labels] -= 1.0
     table = WeightTable(weights)
-    gradient = gather_only(table, lambda rule: model.label_scorer.update(arcs, slopes, rule))
-    check_gradient(weights, gradient, loss, chance)
+    gradient = gather_only(table, lambda rule: model.label_scorer.update(arcs, gradients, rule))
+    check_gradient(weights, gradient, loss, rng)
 
 
 @pytest.mark.parametrize("learner", ["loglinear", "perceptron"])
 @pytest.mark.parametrize("projective", [False, True])
 def test_an_unambiguous_language_is_learnt(learner: str, projective: bool) -> None:
-    how = Options(projective=projective)
+    options = GraphOptions(projective=projective)
     model = trained(learner=learner, projective=projective)
     unseen = model.encode(toy_treebank(30, seed=4), gold=True)
-    assert attachment(model, unseen, how) == {"las": 100.0, "uas": 100.0}
+    assert attachment(model, unseen, options) == {"las": 100.0, "uas": 100.0}
+
+
+def test_labels_are_as_probable_as_they_are_frequent() -> None:
+    """The same words with label a three times in four: that is the most probable model."""
+    sentences = [
+        Sentence.build(["x", "y"], upos=["X", "Y"], heads=[0, 1], deprels=["root", label])
+        for label in ("a", "a", "b", "a") * 10
+    ]
+    model = LinearModel.build(sentences, **SMALL)  # type: ignore[arg-type]
+    options = GraphOptions(passes=30, batch=4, l1=0.0)
+    train_linear(sentences, options=options, model=model)
+    (logs,) = model.score(sentences[:1]).label_log_probs([tree_arcs(np.array([0, 1]))])
+    assert_allclose(np.exp(logs[1, model.labels.index("a")]), 0.75, atol=0.02)
+    assert_allclose(np.exp(logs[0, model.labels.index("root")]), 1.0, atol=1e-9)
 
 
 def test_half_of_the_heads_are_enough() -> None:
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     sentences = toy_treebank(60, seed=5)
     for sentence in sentences:
-        hidden = chance.random(len(sentence)) < 0.5
+        hidden = rng.random(len(sentence)) < 0.5
         sentence.heads = np.where(hidden, -1, sentence.heads)
     model = LinearModel.build(sentences, **SMALL)  # type: ignore[arg-type]
-    train_linear(sentences, options=Options(passes=4, batch=4, l1=0.01), model=model)
+    train_linear(sentences, options=GraphOptions(passes=4, batch=4, l1=0.01), model=model)
     unseen = model.encode(toy_treebank(30, seed=6), gold=True)
-    assert attachment(model, unseen, Options())["las"] > 97.0
+    assert attachment(model, unseen, GraphOptions())["las"] > 97.0
 
 
-def scores_of(model: LinearModel, encoded: Encoded, threads: int) -> bytes:
-    arcs = model.arc_scores(encoded, threads)
-    labelled = model.labelled_scores(encoded, threads)
-    return b"".join(a.tobytes() for a in [*arcs, *labelled])
+def scores_of(model: LinearModel, sentences: list[Sentence], threads: int) -> bytes:
+    batch = model.score(sentences, threads=threads)
+    return b"".join(a.tobytes() for a in [*batch.arcs, *labelled_scores(batch)])
 
 
 def test_threads_change_nothing() -> None:
     models = [trained(threads=threads) for threads in (1, 3)]
-    encoded = models[0].encode(toy_treebank(9, seed=8))
-    one, three = (scores_of(m, encoded, t) for m, t in zip(models, (1, 3), strict=True))
+    sentences = toy_treebank(9, seed=8)
+    one, three = (scores_of(m, sentences, t) for m, t in zip(models, (1, 3), strict=True))
     assert one == three
 
 
@@ -146,10 +160,11 @@ import sys; sys.path[:0] = ["tests"]
 import hashlib
 from support.small_treebank import toy_treebank
 from crossarc.models.linear import LinearModel
-from crossarc.models.training import Options, train_linear
+from crossarc.models.graph import GraphOptions
+from crossarc.models.training import train_linear
 sentences = toy_treebank(8, seed=2)
 model = LinearModel.build(sentences, cutoff=1, arc_bits=12, label_bits=12)
-train_linear(sentences, options=Options(passes=1, batch=4), model=model)
+train_linear(sentences, options=GraphOptions(passes=1, batch=4), model=model)
 print(hashlib.sha256(b"".join(t.tobytes() for t in model.tensors().values())).hexdigest())
 """
 
@@ -175,8 +190,23 @@ def test_restored_model_gives_the_same_scores() -> None:
     metadata = json.loads(json.dumps(model.metadata()))
     twin = LinearModel.restore(model.tensors(), metadata)
     assert twin.labels == model.labels
-    encoded = model.encode(toy_treebank(5, seed=9))
-    assert scores_of(twin, encoded, 1) == scores_of(model, encoded, 1)
+    sentences = toy_treebank(5, seed=9)
+    assert scores_of(twin, sentences, 1) == scores_of(model, sentences, 1)
+
+
+def test_a_checkpoint_brings_the_weights_back() -> None:
+    """To what a frozen table holds, float32 times the scale; the checkpoint is a copy."""
+    model = trained()
+    sentences = toy_treebank(5, seed=9)
+    expected = [one.copy() for one in model.score(sentences).arcs]
+    state = model.state()
+    assert model.arcs.weights.dtype == np.int16
+    model.load_state({name: np.zeros_like(table) for name, table in state.items()})
+    assert all((one == 0.0).all() for one in model.score(sentences).arcs)
+    assert state["arc"].any()
+    model.load_state(state)
+    for one, right in zip(model.score(sentences).arcs, expected, strict=True):
+        assert_allclose(one, right, rtol=1e-5, atol=1e-6)
 
 
 def test_damaged_models_are_refused() -> None:
@@ -193,18 +223,16 @@ def test_damaged_models_are_refused() -> None:
 def test_short_and_long_sentences(n: int) -> None:
     model = trained()
     sentence = Sentence.build([f"w{k % 7}" for k in range(n)])
-    encoded = model.encode([sentence, WORKED])
-    scores = model.arc_scores(encoded)
+    batch = model.score([sentence, WORKED])
+    scores = batch.arcs
     assert scores[0].shape == (n + 1, n + 1)
     assert np.isfinite(scores[0]).all()
     (_, alone) = scores
     assert (alone == model.arc_scores(model.encode([WORKED]))[0]).all()
     (tree, _) = SpanningTrees(scores).argmax()
     assert len(tree) == n
-    assert model.label_log_probs(encoded, [tree.heads, WORKED.heads])[0].shape == (
-        n,
-        len(model.labels),
-    )
+    logs = batch.label_log_probs([tree_arcs(tree.heads), tree_arcs(WORKED.heads)])
+    assert logs[0].shape == (n, len(model.labels))
 
 
 def test_nothing_to_learn_from() -> None:
@@ -216,7 +244,7 @@ def test_nothing_to_learn_from() -> None:
 
 def test_no_sentences() -> None:
     model = trained()
-    encoded = model.encode([])
-    assert model.arc_scores(encoded) == []
-    assert model.label_log_probs(encoded, []) == []
-    assert model.labelled_scores(encoded) == []
+    batch = model.score([])
+    assert batch.arcs == []
+    assert batch.label_log_probs([]) == []
+    assert labelled_scores(batch) == []

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
 
 from crossarc import ModelError
-from crossarc.models.storage import read_model, write_model
+from crossarc.models.storage import pack, prune, quantised, read_model, unpack, write_model
 
 ARRAYS = {
     "weights": np.arange(12, dtype=np.float16).reshape(3, 4),
@@ -115,3 +118,27 @@ def test_a_newer_format_is_refused_by_its_number(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(struct.pack("<Q", len(header)) + header)
     with pytest.raises(ModelError, match="model format 2, this crossarc reads 1: install"):
         read_model(tmp_path / "x")
+
+
+WEIGHTS = nps.arrays(np.float32, st.integers(1, 40), elements=st.floats(-9, 9, width=32))
+
+
+@given(WEIGHTS)
+def test_packed_weights_come_back_rounded(weights: np.ndarray) -> None:
+    numbers, scale = quantised(weights)
+    assert numbers.dtype == np.int16
+    error = np.abs(weights).max() / 65534 * (1 + 1e-3)
+    np.testing.assert_allclose(numbers * scale, weights, atol=error)
+    bits, values = pack(numbers)
+    assert len(values) == np.count_nonzero(numbers)
+    assert (unpack(bits, values, len(weights)) == numbers).all()
+
+
+@given(WEIGHTS, st.integers(0, 45))
+def test_pruning_keeps_the_largest(weights: np.ndarray, count: int) -> None:
+    kept = prune(weights, count)
+    assert np.count_nonzero(kept) <= count
+    assert ((kept == weights) | (kept == 0)).all()
+    dropped = np.abs(weights[(kept == 0) & (weights != 0)])
+    if len(dropped) and np.count_nonzero(kept):
+        assert dropped.max() < np.abs(kept[kept != 0]).min()

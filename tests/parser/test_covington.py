@@ -13,7 +13,8 @@ from support.shell import crossarc
 from support.small_treebank import toy_treebank
 
 from crossarc import ModelError, Sentence, evaluate, load
-from crossarc.models.covington.training import CovingtonOptions, train_covington
+from crossarc.models.covington.kind import CovingtonOptions
+from crossarc.models.covington.training import train_covington
 from crossarc.parser import Parser
 from crossarc.treebank import SAMPLE_PATH
 
@@ -131,10 +132,15 @@ def test_one_very_long_sentence(covington: Parser, bank: list[Sentence]) -> None
     assert parsed.tree.degree <= 2
 
 
-@pytest.mark.parametrize("wish", [{"probabilities": True}, {"kbest": 2}, {"min_risk": True}])
-def test_one_tree_and_no_probabilities(covington: Parser, wish: dict[str, Any]) -> None:
+@pytest.mark.parametrize("option", [{"probabilities": True}, {"kbest": 2}, {"min_risk": True}])
+def test_one_tree_and_no_probabilities(covington: Parser, option: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match="one tree and no probabilities: train one of the kind"):
-        covington.parse([], **wish)
+        covington.parse([], **option)  # type: ignore[typeddict-item]
+
+
+def test_trees_are_chosen_by_training(covington: Parser) -> None:
+    with pytest.raises(ModelError, match="of the kind 'covington' are chosen when it is trained"):
+        covington.parse([], projective=True)
 
 
 def test_no_distribution(covington: Parser, bank: list[Sentence]) -> None:
@@ -147,14 +153,18 @@ def test_no_distribution(covington: Parser, bank: list[Sentence]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_degree": 1}, 'max_degree is of parsers of the kind "covington" only'),
-        ({"beam": 4}, 'beam is of parsers of the kind "covington" only'),
-        ({"kind": "covington", "max_degree": -1}, "max_degree must be at least 0: got -1"),
-        ({"kind": "covington", "beam": 0}, "beam must be at least 1: got 0"),
-        ({"kind": "covington", "learner": "loglinear"}, "by the perceptron only"),
-        ({"kind": "covington", "projective": True, "max_degree": 1}, "projective or max_degree"),
-        ({"kind": "covington", "projective": False, "max_degree": 0}, "projective or max_degree"),
-        ({"kind": "tree"}, 'kind must be "graph" or "covington": got \'tree\''),
+        ({"max_degree": 1}, 'max_degree: an option of the kind "covington" only, not of'),
+        ({"beam": 4}, 'beam: an option of the kind "covington" only, not of'),
+        ({"bean": 4}, "bean: no such option of the kind 'graph': use projective, root,"),
+        ({"passes": 0}, "passes: must be at least 1: got 0"),
+        ({"root": "none"}, 'root: must be "single" or "multi": got'),
+        ({"learner": "magic"}, 'learner: must be "loglinear" or "perceptron": got'),
+        ({"kind": "covington", "max_degree": -1}, "max_degree: must be at least 0: got -1"),
+        ({"kind": "covington", "beam": 0}, "beam: must be at least 1: got 0"),
+        ({"kind": "covington", "learner": "loglinear"}, 'learner: must be "perceptron": got'),
+        ({"kind": "covington", "projective": True, "max_degree": 1}, "projective and max_degree:"),
+        ({"kind": "covington", "projective": False, "max_degree": 0}, "projective and max_degree:"),
+        ({"kind": "tree"}, 'kind: must be "graph" or "covington": got \'tree\''),
     ],
 )
 def test_options_that_do_not_fit(
@@ -191,15 +201,17 @@ def test_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--max-degree", 2], "only with --kind covington"),
-        (["--beam", 2], "only with --kind covington"),
+        (["--max-degree", 2], 'an option of the kind "covington" only'),
+        (["--beam", 2], 'an option of the kind "covington" only'),
         (["--kind", "covington", "--max-degree", -1], "greater than or equal to 0"),
-        (["--kind", "covington", "--learner", "loglinear"], "learns by the perceptron"),
+        (["--kind", "covington", "--learner", "loglinear"], 'must be "perceptron"'),
         (["--kind", "covington", "--projective", "--max-degree", 1], "give one of them"),
+        (["--kind", "tree"], 'for --kind: must be "graph" or "covington": got \'tree\''),
+        (["--root", "none"], 'for --root: must be "single" or "multi": got \'none\''),
     ],
 )
 def test_wrong_usage(tmp_path: Path, options: list[object], message: str) -> None:
     done = crossarc("train", "@sample", "-o", tmp_path / "model", *options)
     assert done.returncode == 2
-    assert message in done.stderr.decode()
+    assert message in " ".join(done.stderr.decode().split())
     assert not (tmp_path / "model").exists()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+import threading
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
 
 import crossarc as ca
 from crossarc import ModelError, Sentence
-from crossarc.parser import Parser
+from crossarc.models.kinds import OptionError
+from crossarc.parser import ParseOptions, Parser
+from crossarc.parser.options import ParseKeywords
 
 UNTAGGED = ["Who", "arrived", "?"]
 
@@ -198,6 +203,71 @@ def test_threads_and_batches_change_nothing(parser: Parser, bank: list[Sentence]
     assert one == two == single
 
 
-def test_wrong_arguments(parser: Parser, bank: list[Sentence]) -> None:
-    with pytest.raises(ValueError, match="kbest must be at least 1: got 0"):
-        parser.parse(bank, kbest=0)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kbest": 0}, "kbest: must be at least 1: got 0"),
+        ({"kbest": 2, "min_risk": True}, "kbest and min_risk: .* give one of them"),
+        ({"probability": True}, "probability: no such option: use probabilities, kbest, min_risk"),
+    ],
+)
+def test_wrong_options(
+    parser: Parser, bank: list[Sentence], options: dict[str, Any], message: str
+) -> None:
+    """Refused by the call, not by the first sentence."""
+    with pytest.raises(OptionError, match=message) as caught:
+        parser.parse(bank, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_text_has_no_heads_to_keep(parser: Parser) -> None:
+    for parse in (
+        lambda: parser.parse("Who?", keep_heads=True),
+        lambda: parser.parse_text(["Who?"], keep_heads=True),
+    ):
+        with pytest.raises(OptionError, match="keep_heads: text has no heads: give a treebank"):
+            parse()
+
+
+def test_keywords_are_those_of_the_options() -> None:
+    """What a type checker allows, and what is there, by name and type."""
+    keywords = ParseKeywords.__annotations__
+    assert {one.name: one.type for one in fields(ParseOptions)} == {
+        name: one.__forward_arg__ for name, one in keywords.items()
+    }
+
+
+def test_trees_may_be_chosen_by_the_parse(
+    parser: Parser, projective_parser: Parser, bank: list[Sentence]
+) -> None:
+    """The best projective tree under scores of a parser of all trees, and the reverse."""
+    crossing = 0
+    for sentence in bank[:40]:
+        [arcs] = parser.model.score([sentence]).arcs  # type: ignore[attr-defined]
+        [parsed] = parser.parse([sentence], projective=True)
+        assert parsed.heads.tolist() == ca.ProjectiveTrees(arcs).argmax().heads.tolist()
+        [parsed] = projective_parser.parse([sentence], projective=False)
+        [arcs] = projective_parser.model.score([sentence]).arcs  # type: ignore[attr-defined]
+        assert parsed.heads.tolist() == ca.SpanningTrees(arcs).argmax().heads.tolist()
+        crossing += not parsed.tree.is_projective
+    assert crossing > 0
+
+
+def test_threads_may_share_a_parser(parser: Parser, bank: list[Sentence]) -> None:
+    """Eight threads, each with the bank in another order; every sentence is parsed as by one."""
+    expected = [bytes(one) for one in parser.parse(bank, probabilities=True, threads=1)]
+    fresh = Parser(parser.model, parser.projective, parser.root, parser.tagger)
+    start, wrong = threading.Barrier(8), []
+
+    def work(shift: int) -> None:
+        start.wait(60)
+        order = [*range(shift, len(bank)), *range(shift)]
+        found = fresh.parse((bank[k] for k in order), probabilities=True, threads=1)
+        wrong.extend(k for k, one in zip(order, found, strict=True) if bytes(one) != expected[k])
+
+    threads = [threading.Thread(target=work, args=(15 * k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert wrong == []

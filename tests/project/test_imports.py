@@ -29,6 +29,11 @@ COMMAND_LINE = {
     "crossarc.app.files",
     "crossarc.app.tables",
     "crossarc.errors",
+    "crossarc.models",
+    "crossarc.models.covington",
+    "crossarc.models.covington.kind",
+    "crossarc.models.graph",
+    "crossarc.models.kinds",
 }
 
 

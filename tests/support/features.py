@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from crossarc import Sentence
 from crossarc.models import features
-from crossarc.models.encode import COLUMN_ATOMS, Encoder
-from crossarc.models.vocabulary import BOUNDARY, ROOT
+from crossarc.models.encode import BOUNDARY, COLUMN_ATOMS, ROOT, Encoder
 
 MASK = (1 << 64) - 1
 

@@ -1,13 +1,16 @@
 """The `crossarc` command: its sub-commands and how they end.
 
-Exit status 0 on success, 1 for bad data, 2 for wrong usage, 130 when interrupted; never a
-traceback. Commands import what they need when they run, so that `--help` is quick.
+Exit status 0 on success, 1 for bad data, 2 for wrong usage, 130 when interrupted, by SIGPIPE when
+nobody reads the output any more; never a traceback. Commands import what they need when they run,
+so that `--help` is quick.
 """
 
 from __future__ import annotations
 
 import errno
 import io
+import os
+import signal
 import sys
 
 import typer
@@ -64,11 +67,25 @@ def _options(
 
 def main() -> None:
     """Run the command line and exit."""
+    # From here on files are cleaned up; see `crossarc.app` for what was before.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Where the terminal cannot show a character, a question mark is better than a traceback.
         sys.stdout.reconfigure(errors="replace")
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _end_by_sigpipe()
+    except SystemExit as end:
+        # Typer ends with status 1 when the output is closed.
+        if isinstance(end.__context__, BrokenPipeError):
+            _end_by_sigpipe()
+        raise
+    except KeyboardInterrupt:
+        sys.exit(130)
     except CrossarcError as error:
         _end(str(error), 1)
     except OSError as error:
@@ -77,6 +94,14 @@ def main() -> None:
             _end(f"{place}{error.strerror}; check the path", 2)
         remedy = "; make room or write elsewhere" if error.errno in _NO_ROOM else ""
         _end(f"{place}{error.strerror or error}{remedy}", 1)
+
+
+def _end_by_sigpipe() -> None:
+    """End as a program that does not know SIGPIPE: what the shell expects of `... | head`."""
+    # Else the interpreter would try to write the rest.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGPIPE)
 
 
 def _end(message: str, status: int) -> None:

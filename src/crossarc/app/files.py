@@ -5,16 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crossarc.models.kinds import OptionError
+
 if TYPE_CHECKING:
     from crossarc.treebank import Sentence, SentenceReader
 
 __all__ = [
+    "SAMPLE",
     "Format",
     "ModelOption",
     "OnError",
@@ -26,7 +30,9 @@ __all__ = [
     "SourceFormatOption",
     "WorkersOption",
     "counted",
+    "file_stem",
     "open_treebank",
+    "refused_options",
     "report_skipped",
     "stdin_once",
     "treebank_names",
@@ -95,8 +101,8 @@ def treebank_names(paths: Sequence[str]) -> list[str]:
     Suffixes are left out. Where two would be called the same, the section is added, else the whole
     path stands.
     """
-    names = [_bare_name(path) for path in paths]
-    for section in (lambda path: f"{_bare_name(path)}/{_stem(path)}", str):
+    names = [_short_name(path) for path in paths]
+    for section in (lambda path: f"{_short_name(path)}/{file_stem(path)}", str):
         names = [
             section(path) if names.count(name) > 1 else name
             for path, name in zip(paths, names, strict=True)
@@ -104,15 +110,16 @@ def treebank_names(paths: Sequence[str]) -> list[str]:
     return names
 
 
-def _stem(path: str) -> str:
+def file_stem(path: str) -> str:
+    """The name of a file without the suffixes of its compression and format."""
     if path in ("-", SAMPLE):
         return path
     file = Path(path)
     return (file.with_suffix("") if file.suffix in _COMPRESSED else file).stem
 
 
-def _bare_name(path: str) -> str:
-    stem = _stem(path)
+def _short_name(path: str) -> str:
+    stem = file_stem(path)
     folder = Path(path).resolve().parent.name
     return folder if stem in _SECTIONS and folder else stem
 
@@ -121,6 +128,16 @@ def stdin_once(*paths: str | None) -> None:
     """Refuse a command line that reads standard input twice."""
     if paths.count("-") > 1:
         raise typer.BadParameter("standard input (-) can be read only once")
+
+
+@contextmanager
+def refused_options() -> Iterator[None]:
+    """Turn options that do not fit into wrong usage, with the names that they have in the shell."""
+    try:
+        yield
+    except OptionError as error:
+        flags = " / ".join(f"--{name.replace('_', '-')}" for name in error.names)
+        raise typer.BadParameter(error.what, param_hint=flags or None) from None
 
 
 def report_skipped(reader: SentenceReader) -> None:
@@ -139,29 +156,39 @@ def counted(count: int, thing: str) -> str:
 
 
 class Progress(Iterator["Sentence"]):
-    """Pass sentences through; on a terminal, say on stderr how far it has come."""
+    """Pass sentences through; on a terminal, say on stderr how far it has come.
 
-    def __init__(self, reader: SentenceReader) -> None:
-        self._reader = reader
-        self._visible = sys.stderr.isatty()
+    Args:
+        sentences: those of a reader, or others.
+        name: of their source; by default the reader's.
+        quiet: say nothing where standard output is the terminal, too.
+    """
+
+    def __init__(
+        self, sentences: Iterator[Sentence], name: str | None = None, *, quiet: bool = False
+    ) -> None:
+        self._sentences = sentences
+        self._name: str = getattr(sentences, "name", "-") if name is None else name
+        self._visible = sys.stderr.isatty() and not (quiet and sys.stdout.isatty())
         self._start = time.monotonic()
         self._due = self._start + _FIRST_SHOWN
         self._dirty = False
-        self._sentences = self._words = 0
+        self._count = self._words = 0
 
     @property
     def tail(self) -> bytes:
         """What the reader found after the last sentence."""
-        return self._reader.tail
+        tail: bytes = getattr(self._sentences, "tail", b"")
+        return tail
 
     def __next__(self) -> Sentence:
         try:
-            sentence = next(self._reader)
+            sentence = next(self._sentences)
         except BaseException:
             self._clear()
             raise
         if self._visible:
-            self._sentences += 1
+            self._count += 1
             self._words += len(sentence)
             self._show()
         return sentence
@@ -173,7 +200,7 @@ class Progress(Iterator["Sentence"]):
         self._due = now + _SHOWN_EVERY
         self._dirty = True
         rate = self._words / (now - self._start)
-        line = f"{self._reader.name}: {self._sentences:,} sentences, {rate:,.0f} words/s"
+        line = f"{self._name}: {self._count:,} sentences, {rate:,.0f} words/s"
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
     def _clear(self) -> None:

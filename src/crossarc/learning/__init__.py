@@ -1,4 +1,4 @@
-"""Learners for anything that gives scores and takes updates."""
+"""Objectives, update rules and the training loop, for anything that gives scores."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Losses that are expectations over trees: the cost of a random tree, and trees that are hidden.
 
-Both are functions of score arrays, labelled or not, with slopes in their shape. Trees that are
-not to be had (all arcs of a word forbidden, say) make a sentence count nothing.
+Both are functions of score arrays, labelled or not, with gradients in their shape. A sentence
+that has no tree (all arcs of a word forbidden, say) counts nothing.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ def minimum_risk(
 ) -> tuple[float, list[Floats]]:
     """The expected cost of a tree whose arcs have costs, summed over sentences.
 
-    The sum over arcs of probability times cost; its slope in an arc's score is the covariance of
-    the arc with the cost of the tree, a Hessian-vector product (Li & Eisner 2009, section 6).
+    The sum over arcs of probability times cost. Its derivative in an arc's score is the covariance
+    of the arc with the cost of the tree, a Hessian-vector product (Li & Eisner 2009, section 6).
 
     Args:
         costs: in the shape of the scores; `wrong_arcs` makes those that count errors.
     """
-    everything = trees(list(scores), root=root, threads=threads)
-    feasible = np.flatnonzero(np.array(everything.log_partition()) > -np.inf).tolist()
-    slopes = [np.zeros(one.shape) for one in scores]
+    distribution = trees(list(scores), root=root, threads=threads)
+    feasible = np.flatnonzero(np.array(distribution.log_partition()) > -np.inf).tolist()
+    gradients = [np.zeros(one.shape) for one in scores]
     if not feasible:
-        return 0.0, slopes
+        return 0.0, gradients
     if len(feasible) < len(scores):
-        everything = trees([scores[index] for index in feasible], root=root, threads=threads)
+        distribution = trees([scores[index] for index in feasible], root=root, threads=threads)
     used = [np.where(scores[index] > -np.inf, costs[index], 0.0) for index in feasible]
     loss = 0.0
-    for table, cost in zip(everything.marginals(), used, strict=True):
+    for table, cost in zip(distribution.marginals(), used, strict=True):
         loss += float(np.sum(table[:, 1:] * cost[:, 1:], where=table[:, 1:] > 0.0))
-    for index, slope in zip(feasible, everything.hessian_product(used), strict=True):
-        slopes[index] = slope
-    return loss, slopes
+    for index, gradient in zip(feasible, distribution.hessian_product(used), strict=True):
+        gradients[index] = gradient
+    return loss, gradients
 
 
 def hidden_trees(
@@ -63,24 +63,25 @@ def hidden_trees(
 ) -> tuple[float, list[Floats]]:
     """Minus the log-probability that all arcs of the tree are allowed ones.
 
-    log Z minus log Z of the trees that agree with what was observed; the slope in an arc's score is
-    the difference of its two probabilities. A sentence that no allowed tree fits counts nothing.
+    log Z minus log Z of the trees that agree with what was observed. The derivative in an arc's
+    score is the difference of its two probabilities. A sentence without an allowed tree counts
+    nothing.
 
     Args:
         allowed: in the shape of the scores: which (labelled) arcs agree with the observation;
             `allowed_arcs` makes it from sets of heads and labels.
     """
     kept = [np.where(some, one, -np.inf) for one, some in zip(scores, allowed, strict=True)]
-    slopes = [np.zeros(one.shape) for one in scores]
+    gradients = [np.zeros(one.shape) for one in scores]
     agreeing = trees(kept, root=root, threads=threads).log_partition()
     used = [index for index, total in enumerate(agreeing) if total > -np.inf]
     whole = trees([scores[index] for index in used], root=root, threads=threads)
     fixed = trees([kept[index] for index in used], root=root, threads=threads)
     pairs = zip(used, whole.marginals(), fixed.marginals(), strict=True)
     for index, free, bound in pairs:
-        slopes[index] = free - bound
+        gradients[index] = free - bound
     totals = zip(whole.log_partition(), (agreeing[index] for index in used), strict=True)
-    return math.fsum(free - bound for free, bound in totals), slopes
+    return math.fsum(free - bound for free, bound in totals), gradients
 
 
 def wrong_arcs(heads: Ints, labels: Ints | None = None, *, label_count: int = 0) -> Floats:

@@ -1,8 +1,7 @@
-"""What is to be made small: the loss of a batch of sentences and its slope in every arc score.
+"""Objectives: the loss of a batch of sentences and its gradient in the scores of arcs.
 
-A learner sees scores and gold heads and hands back slopes; what the scores are made of is not its
-business. Heads may be missing (-1): the sum over all trees that agree with the others then takes
-the place of the one tree.
+An objective is a function of scores and gold heads, whatever the scores are computed from. Heads
+may be missing (-1): the sum over all trees that agree with the others then replaces the one tree.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 class Objective(Protocol):
-    """A loss summed over sentences, and its slopes in the shape of the scores."""
+    """A loss summed over sentences, and its gradients in the shape of the scores."""
 
     def __call__(
         self,
@@ -35,7 +34,7 @@ class Objective(Protocol):
         root: Root = "single",
         threads: int | None = None,
     ) -> tuple[float, list[Floats]]:
-        """Loss and slopes of a batch."""
+        """Loss and gradients of a batch."""
 
 
 def log_linear(
@@ -47,11 +46,11 @@ def log_linear(
 ) -> tuple[float, list[Floats]]:
     """Minus the log-probability of the gold trees (Koo et al. 2007, section 4.1).
 
-    The slope in an arc's score is its probability, minus 1 if the arc is gold. Where heads are
-    missing the loss is log Z minus log Z of the trees with the given heads, and the slope the
+    The derivative in an arc's score is its probability, minus 1 if the arc is gold. Where heads are
+    missing the loss is log Z minus log Z of the trees with the given heads, and its derivative the
     difference of the two probabilities. A sentence whose given heads no tree has counts nothing.
     """
-    slopes = [np.zeros(one.shape) for one in scores]
+    gradients = [np.zeros(one.shape) for one in scores]
     partial = [index for index, gold in enumerate(heads) if (gold < 0).any()]
     loss, shares = hidden_trees(
         trees,
@@ -61,16 +60,16 @@ def log_linear(
         threads,
     )
     for index, share in zip(partial, shares, strict=True):
-        slopes[index] = share
+        gradients[index] = share
     full = [index for index, gold in enumerate(heads) if (gold >= 0).all()]
     known = trees([scores[index] for index in full], root=root, threads=threads)
     tables = zip(full, known.marginals(), known.log_partition(), strict=True)
     for index, marginals, total in tables:
         gold, words = heads[index], np.arange(1, len(heads[index]) + 1)
         loss += total - float(scores[index][gold, words].sum())
-        slopes[index] = np.array(marginals)
-        slopes[index][gold, words] -= 1.0
-    return loss, slopes
+        gradients[index] = np.array(marginals)
+        gradients[index][gold, words] -= 1.0
+    return loss, gradients
 
 
 def perceptron(
@@ -80,26 +79,26 @@ def perceptron(
     root: Root = "single",
     threads: int | None = None,
 ) -> tuple[float, list[Floats]]:
-    """The number of wrong heads in the best trees, with the perceptron's slopes (Collins 2002).
+    """The number of wrong heads in the best trees, with the perceptron's gradient (Collins 2002).
 
-    The slope is 1 for an arc of the best tree that is not gold and -1 for a gold arc that is not
-    in it. Where heads are missing, the best tree with the given ones is gold.
+    The derivative is 1 for an arc of the best tree that is not gold, and -1 for a gold arc that is
+    not in it. Where heads are missing, the best tree with the given ones is gold.
     """
     best = trees(list(scores), root=root, threads=threads).argmax()
     loss = 0.0
-    slopes = []
+    gradients = []
     for one, guess, gold in zip(scores, best, heads, strict=True):
         if (gold < 0).any():
             allowed = np.where(_agreeing_arcs(gold), one, -np.inf)
             fixed = trees(allowed, root=root, threads=1)
             gold = fixed.argmax().heads if fixed.log_partition() > -np.inf else guess.heads
         words = np.arange(1, len(gold) + 1)
-        slope = np.zeros(one.shape)
-        slope[guess.heads, words] += 1.0
-        slope[gold, words] -= 1.0
-        slopes.append(slope)
+        gradient = np.zeros(one.shape)
+        gradient[guess.heads, words] += 1.0
+        gradient[gold, words] -= 1.0
+        gradients.append(gradient)
         loss += float(np.count_nonzero(guess.heads != gold))
-    return loss, slopes
+    return loss, gradients
 
 
 def _agreeing_arcs(heads: Ints) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Passes over a treebank in batches: the loop that every learner shares."""
+"""Passes over a treebank in batches: the training loop of every learner."""
 
 from __future__ import annotations
 
@@ -66,20 +66,20 @@ def run_passes(
     """Make passes until they are done or the score has not risen for some time.
 
     Args:
-        batch: sentences that are learnt from together.
+        batch: sentences in a step.
         seed: of the order of sentences, which is another in each pass.
         patience: how many passes may go by without a better score.
-        progress: told after each batch and each pass.
+        progress: called after each batch and each pass.
 
     Returns:
         The pass that was kept last: the best one, or without scores the last one.
     """
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     clock = _Clock(passes * int(task.sizes.sum()))
     best, kept = -np.inf, 0
     for number in range(1, passes + 1):
         task.begin_pass(number)
-        order = chance.permutation(len(task.sizes))
+        order = rng.permutation(len(task.sizes))
         loss, words = 0.0, 0
         for begin in range(0, len(order), batch):
             sentences = order[begin : begin + batch]

@@ -23,17 +23,17 @@ Slots = NDArray[np.uint32]
 
 GROUPS = 4
 TOUCHED = types.uint32[::1]
-# A sum that comes out as zero would be listed twice: it is kept apart from zero.
+# A sum that cancels to zero would be listed twice: it is kept different from zero.
 _NEARLY_ZERO = np.float32(1e-30)
 
 
 @subkernel()
 def add_gradient(
-    gradient: Singles, touched: Slots, known: int, slot: np.uint32, slope: float
+    gradient: Singles, touched: Slots, known: int, slot: np.uint32, value: float
 ) -> int:
     """Add to a slot's gradient; returns how many slots of this part are not zero."""
     before = gradient[slot]
-    after = np.float32(before + slope)
+    after = np.float32(before + value)
     gradient[slot] = after if after != np.float32(0.0) else _NEARLY_ZERO
     if before == np.float32(0.0):
         touched[known] = slot
@@ -67,7 +67,7 @@ class WeightTable:
         """Gather the gradient of each part and change its weights by it.
 
         Args:
-            gather: given a group, the gradient and room for slots, adds to the gradient, lists
+            gather: given a group, the gradient and an array for slots, adds to the gradient, lists
                 the slots that it touched and returns how many they are.
             step: changes the weights of a group's part, and clears its gradient.
         """

@@ -1,7 +1,7 @@
-"""One number that makes probabilities honest: scores are divided by a temperature.
+"""Calibration by a temperature, by which scores are divided.
 
-Guo et al. (2017): a temperature above 1 makes a model less sure of itself and leaves the best tree
-as it is. It is fitted on held-out sentences, as the one that makes them most probable.
+Guo et al. (2017): a temperature above 1 raises the entropy and leaves the best tree as it is.
+It is fitted on held-out sentences, as the one that makes them most probable.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Slopes of all arcs' scores back to the weights of their features."""
+"""From the gradient in the scores of arcs to that in the weights of their features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import READ_FLOAT, kernel, subkernel
 from crossarc.learning.tables import GROUPS, TOUCHED, add_gradient
-from crossarc.models.arcs import SENTENCES, arc_room, sentence_keys
+from crossarc.models.arcs import SENTENCES, arc_workspace, sentence_keys
 from crossarc.models.slots import (
     ARC_KEYS,
     arc_key,
@@ -28,8 +28,8 @@ Ints = NDArray[np.int64]
 Halves = NDArray[np.uint32]
 
 _INT = types.int64
-# Arcs whose score has a smaller slope change no weight: most arcs, after a pass or two.
-_LEAST_SLOPE = 1e-4
+# Arcs with a smaller derivative change no weight: most arcs, after a pass or two.
+_MIN_DERIVATIVE = 1e-4
 
 
 @subkernel()
@@ -45,7 +45,7 @@ def _gather_words(
     known: int,
 ) -> int:
     for key in range(ARC_KEYS):
-        if abs(sums[key]) >= _LEAST_SLOPE:
+        if abs(sums[key]) >= _MIN_DERIVATIVE:
             for t in range(first_of_group(bounds[2], group), bounds[3], GROUPS):
                 slot = table_slot(halves[i, t], np.uint32(0), key, t, bits)
                 known = add_gradient(gradient, touched, known, slot, sums[key])
@@ -63,18 +63,18 @@ def gather_arcs(
     tag: int,
     tags: int,
     bits: int,
-    slopes: Floats,
+    score_gradient: Floats,
     group: int,
     gradient: Singles,
     touched: Halves,
 ) -> int:
-    """The gradient of one group's weights, from the slopes of all arcs' scores.
+    """The gradient of one group's weights, from that in the scores of all arcs.
 
-    Slopes below 1e-4 are left out. Returns how many slots are not zero; the first arguments are
-    those of `score_arcs`.
+    Derivatives below 1e-4 are left out. Returns the number of slots that are not zero; the first
+    arguments are those of `score_arcs`.
     """
     longest = sizes.max() if sizes.shape[0] else 0
-    heads, modifiers, counts, sums, found = arc_room(longest, plan)
+    heads, modifiers, counts, sums, found = arc_workspace(longest, plan)
     hashes, flat = key_hashes(), codes.reshape(-1)
     known = 0
     for s in range(sizes.shape[0]):
@@ -86,17 +86,17 @@ def gather_arcs(
         sums[:width] = 0.0
         for h in range(width):
             for m in range(1, width):
-                slope = slopes[squares[s] + h * width + m]
-                if h == m or abs(slope) < _LEAST_SLOPE:
+                value = score_gradient[squares[s] + h * width + m]
+                if h == m or abs(value) < _MIN_DERIVATIVE:
                     continue
-                sums[h, 0, arc_key(h, m)] += slope
-                sums[m, 1, arc_key(h, m)] += slope
+                sums[h, 0, arc_key(h, m)] += value
+                sums[m, 1, arc_key(h, m)] += value
                 for k in range(sentence_keys(h, m, counts, tags, found)):
                     begin, end = key_range(k, bounds)
                     for t in range(first_of_group(begin, group), end, GROUPS):
                         half = np.uint32(heads[h, t] ^ hashes[found[k] >> 4])
                         slot = table_slot(half, modifiers[m, t], found[k], t, bits)
-                        known = add_gradient(gradient, touched, known, slot, slope)
+                        known = add_gradient(gradient, touched, known, slot, value)
         for i in range(width):
             for side in range(2):
                 known = _gather_words(

@@ -23,7 +23,7 @@ from crossarc.models.slots import (
     word_halves,
 )
 
-__all__ = ["SENTENCES", "arc_room", "score_arcs", "sentence_keys"]
+__all__ = ["SENTENCES", "arc_workspace", "score_arcs", "sentence_keys"]
 
 Floats = NDArray[np.float64]
 Weights = NDArray[np.float32 | np.int16]
@@ -36,8 +36,8 @@ SENTENCES = (READ_CODES, READ_INT, READ_INT, READ_INT, READ_PLAN, READ_INT, _INT
 
 
 @subkernel()
-def arc_room(longest: int, plan: Ints) -> tuple[Halves, Halves, Ints, Floats, Ints]:
-    """Space for one sentence: halves of heads and modifiers, tag counts, sums, an arc's keys."""
+def arc_workspace(longest: int, plan: Ints) -> tuple[Halves, Halves, Ints, Floats, Ints]:
+    """Arrays for one sentence: halves of heads and modifiers, tag counts, sums, an arc's keys."""
     return (
         np.empty((longest + 1, plan.shape[0]), np.uint32),
         np.empty((longest + 1, plan.shape[0]), np.uint32),
@@ -60,7 +60,7 @@ def _sum_pairs(
     h: int,
     m: int,
     key: int,
-    sixteen: np.uint32,
+    block_hash: np.uint32,
     span: tuple[int, int],
     weights: Weights,
     bits: int,
@@ -68,11 +68,11 @@ def _sum_pairs(
     """The summed weights of some templates' features of two words, with one key.
 
     Args:
-        sixteen: the hash of the sixteen keys that it is one of.
+        block_hash: the hash of the block of sixteen keys that it is one of.
     """
     total = np.float32(0.0)
     for t in range(span[0], span[1]):
-        slot = table_slot(np.uint32(heads[h, t] ^ sixteen), modifiers[m, t], key, t, bits)
+        slot = table_slot(np.uint32(heads[h, t] ^ block_hash), modifiers[m, t], key, t, bits)
         total += np.float32(weights[slot])
     return float(total)
 
@@ -117,7 +117,7 @@ def _score_arcs(
     longest = 0
     for s in range(begin, end):
         longest = max(longest, sizes[s])
-    heads, modifiers, counts, sums, found = arc_room(longest, plan)
+    heads, modifiers, counts, sums, found = arc_workspace(longest, plan)
     hashes, flat = key_hashes(), codes.reshape(-1)
     for s in range(begin, end):
         row, width = starts[s], sizes[s] + 1
@@ -143,7 +143,7 @@ def _score_arcs(
                 out[squares[s] + h * width + m] = total * scale
 
 
-#: `_score_arcs` for each kind of weights: whoever parses does not wait for the kernel that learns.
+#: `_score_arcs` for each type of weights: parsing does not wait for the kernel of learning.
 score_arcs = {
     kind: kernel(types.void(*SENTENCES, weights, _FLOAT, _OUT, _INT, _INT))(_score_arcs)
     for kind, weights in READ_WEIGHTS.items()

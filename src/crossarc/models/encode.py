@@ -10,11 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.models.vocabulary import BOUNDARY, ROOT, UNKNOWN, Vocabulary
 from crossarc.treebank import Sentence
 from crossarc.treebank.columns import COLUMNS, DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS
 
-__all__ = ["COLUMN_ATOMS", "PADDING", "Encoded", "Encoder"]
+__all__ = [
+    "BOUNDARY",
+    "COLUMN_ATOMS",
+    "FIRST",
+    "PADDING",
+    "ROOT",
+    "UNKNOWN",
+    "Encoded",
+    "Encoder",
+    "Vocabulary",
+    "seen_labels",
+]
 
 Ints = NDArray[np.int64]
 
@@ -22,9 +32,53 @@ Ints = NDArray[np.int64]
 COLUMN_ATOMS = {"form": FORM, "lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 #: Rows of BOUNDARY on either side of a sentence and its root.
 PADDING = 2
-_FEATS_PLACE = list(COLUMN_ATOMS).index("feats")
-# A text may bring ever new FEATS; beyond so many, those remembered are forgotten.
-_REMEMBERED = 50_000
+#: Reserved codes: strings that were not seen often enough share UNKNOWN, what lies outside a
+#: sentence is BOUNDARY, the artificial root is ROOT.
+UNKNOWN, BOUNDARY, ROOT, FIRST = range(4)
+# A text may bring ever new FEATS: the cache of their codes is emptied when it has so many.
+_CACHE_SIZE = 50_000
+
+
+class Vocabulary:
+    """Strings to codes: from FIRST up for known strings, UNKNOWN for all others.
+
+    Args:
+        strings: distinct strings in the order of their codes.
+
+    A vocabulary does not change. `build` orders strings by how often they occur, so that codes do
+    not depend on the order of sentences, nor on anything else but the counts.
+    """
+
+    __slots__ = ("_codes", "strings")
+
+    def __init__(self, strings: Sequence[str]) -> None:
+        self.strings = tuple(strings)
+        self._codes = {string: code for code, string in enumerate(self.strings, FIRST)}
+        if len(self._codes) != len(self.strings):
+            raise ValueError("the strings of a vocabulary must differ from each other")
+
+    @classmethod
+    def build(cls, strings: Iterable[str], *, at_least: int = 1) -> Vocabulary:
+        """A vocabulary of the strings that occur `at_least` so often; the most frequent first."""
+        counts = Counter(strings)
+        kept = [string for string, count in counts.items() if count >= at_least]
+        return cls(sorted(kept, key=lambda string: (-counts[string], string)))
+
+    def __len__(self) -> int:
+        """Number of codes, the reserved ones included: codes are below this."""
+        return FIRST + len(self.strings)
+
+    def __contains__(self, string: str) -> bool:
+        return string in self._codes
+
+    def code(self, string: str) -> int:
+        """The code of one string."""
+        return self._codes.get(string, UNKNOWN)
+
+    def encode(self, strings: Sequence[str]) -> Ints:
+        """The codes of many strings; one dict lookup each."""
+        get = self._codes.get
+        return np.array([get(string, UNKNOWN) for string in strings], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +102,7 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def take(self, sentences: Ints) -> Encoded:
+    def select(self, sentences: Ints) -> Encoded:
         """Some of the sentences, sharing the arrays."""
         return replace(
             self,
@@ -65,16 +119,32 @@ class Encoded:
     def gold_arcs(self) -> tuple[Ints, Ints]:
         """Heads and labels of all words, sentence after sentence."""
         ends = np.cumsum(self.sizes)
-        places = np.repeat(self.words - ends + self.sizes, self.sizes) + np.arange(self.sizes.sum())
-        return self.heads[places], self.labels[places]
+        index = np.repeat(self.words - ends + self.sizes, self.sizes) + np.arange(self.sizes.sum())
+        return self.heads[index], self.labels[index]
+
+    def attachment_scores(
+        self, heads: Ints, labels: Ints, names: Sequence[str]
+    ) -> dict[str, float]:
+        """LAS and UAS in percent of the words that have a head; subtypes of labels do not count.
+
+        Args:
+            heads, labels: of a parse, all words, sentence after sentence.
+            names: of the labels.
+        """
+        gold_heads, gold_labels = self.gold_arcs()
+        given = gold_heads >= 0
+        right = (heads == gold_heads)[given]
+        types = np.unique([name.partition(":")[0] for name in names], return_inverse=True)[1]
+        same = ((gold_labels >= 0) & (types[labels] == types[gold_labels]))[given]
+        return {"las": 100.0 * float(np.mean(right & same)), "uas": 100.0 * float(np.mean(right))}
 
     def split_arcs(self, flat: NDArray[Any]) -> list[NDArray[Any]]:
         """Views [h, m] of each sentence's part of an array over all arcs."""
-        places = self.squares.tolist()
+        offsets = self.squares.tolist()
         widths = (self.sizes + 1).tolist()
         return [
-            flat[at : at + width * width].reshape(width, width)
-            for at, width in zip(places, widths, strict=False)
+            flat[offset : offset + width * width].reshape(width, width)
+            for offset, width in zip(offsets, widths, strict=False)
         ]
 
     @property
@@ -87,7 +157,7 @@ class Encoder:
     """Vocabularies of all columns.
 
     FEATS count in two ways: as they stand, and as the values of the attributes that at least one
-    word in a hundred has.
+    word in a hundred has. Threads may share an encoder.
     """
 
     def __init__(
@@ -96,8 +166,7 @@ class Encoder:
         self.columns = tuple(columns)
         self.attributes = tuple(attributes)
         self.values = values
-        self._seen: dict[str, int] = {}
-        self._rows = np.empty((0, len(self.attributes)), np.int64)
+        self._attribute_rows: dict[str, tuple[int, ...]] = {}
 
     @classmethod
     def build(
@@ -110,9 +179,9 @@ class Encoder:
             max_attributes: the most frequent attributes are used, at most so many.
         """
         columns = []
-        for place in COLUMN_ATOMS.values():
-            strings = (s for one in sentences for s in one.word_fields()[place::COLUMNS])
-            at_least = cutoff if place in (FORM, LEMMA, FEATS) else 1
+        for column in COLUMN_ATOMS.values():
+            strings = (s for one in sentences for s in one.word_fields()[column::COLUMNS])
+            at_least = cutoff if column in (FORM, LEMMA, FEATS) else 1
             columns.append(Vocabulary.build(strings, at_least=at_least))
         feats = Counter(pair for one in sentences for field in one.feats for pair in _pairs(field))
         names: Counter[str] = Counter()
@@ -145,10 +214,10 @@ class Encoder:
         codes[starts] = ROOT
         rows = np.repeat(starts + 1 - words, sizes) + np.arange(total)
         table = np.empty((total, len(self.atoms)), np.int64)
-        for atom, place in enumerate(COLUMN_ATOMS.values()):
-            table[:, atom] = self.columns[atom].encode(fields[place::COLUMNS])
+        for atom, column in enumerate(COLUMN_ATOMS.values()):
+            table[:, atom] = self.columns[atom].encode(fields[column::COLUMNS])
         if self.attributes:
-            table[:, len(COLUMN_ATOMS) :] = self._attribute_rows(fields[FEATS::COLUMNS])
+            table[:, len(COLUMN_ATOMS) :] = self._encode_attributes(fields[FEATS::COLUMNS])
         codes[rows] = table
         return Encoded(
             codes,
@@ -159,28 +228,31 @@ class Encoder:
             _label_codes(fields[DEPREL::COLUMNS], labels),
         )
 
-    def _attribute_rows(self, fields: Sequence[str]) -> Ints:
+    def _encode_attributes(self, fields: Sequence[str]) -> Ints:
         """The values of the attributes of each word; BOUNDARY for an attribute it has not."""
-        seen = self._seen
-        fresh = [field for field in dict.fromkeys(fields) if field not in seen]
-        if fresh:
-            if len(seen) + len(fresh) > _REMEMBERED:
-                seen.clear()
-                self._rows = self._rows[:0]
-                fresh = list(dict.fromkeys(fields))
-            for field in fresh:
-                seen[field] = len(seen)
-            added = np.array([self._attribute_row(field) for field in fresh], np.int64)
-            self._rows = np.concatenate([self._rows, added])
-        return self._rows[[seen[field] for field in fields]]
+        numbers = {field: number for number, field in enumerate(dict.fromkeys(fields))}
+        rows = np.array([self._attribute_row(field) for field in numbers], np.int64)
+        index = [numbers[field] for field in fields]
+        return rows.reshape(-1, len(self.attributes))[index]
 
-    def _attribute_row(self, field: str) -> list[int]:
+    def _attribute_row(self, field: str) -> tuple[int, ...]:
+        # Other threads may fill or empty the cache between any two lines: each line is one atomic
+        # operation of the dict, and nothing is looked up that must be there.
+        row = self._attribute_rows.get(field)
+        if row is None:
+            row = self._computed_row(field)
+            if len(self._attribute_rows) >= _CACHE_SIZE:
+                self._attribute_rows.clear()
+            self._attribute_rows[field] = row
+        return row
+
+    def _computed_row(self, field: str) -> tuple[int, ...]:
         row = [BOUNDARY] * len(self.attributes)
         for pair in _pairs(field):
             name = pair.partition("=")[0]
             if name in self.attributes:
                 row[self.attributes.index(name)] = self.values.code(pair)
-        return row
+        return tuple(row)
 
     def metadata(self) -> dict[str, Any]:
         """All that `restore` needs, for JSON."""
@@ -195,6 +267,22 @@ class Encoder:
         """The encoder that `metadata` describes."""
         columns = [Vocabulary(strings) for strings in metadata["columns"]]
         return cls(columns, metadata["attributes"], Vocabulary(metadata["values"]))
+
+
+def seen_labels(sentences: Sequence[Sentence]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """The labels of a treebank, and (2, labels) whether each is on arcs of the root, on others.
+
+    Where there are no arcs of one kind, all labels may be on them.
+    """
+    arcs = Counter(
+        (label, head == 0)
+        for one in sentences
+        for label, head in zip(one.deprels, one.heads.tolist(), strict=True)
+        if head >= 0
+    )
+    labels = Vocabulary.build(label for label, _ in arcs.elements()).strings
+    seen = np.array([[arcs[label, kind] > 0 for label in labels] for kind in (True, False)])
+    return labels, seen | ~seen.any(axis=1, keepdims=True)
 
 
 def _pairs(field: str) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 A template of two words reads `atoms of the head | atoms of the modifier`. An atom is a column of
 the code array, with +1 or -1 for the next or the previous word; `@` stands for each morphological
-attribute in turn. Every template is conjoined with the direction of the arc; those in a table
+attribute. Every template is conjoined with the direction of the arc; those in a table
 `..._DISTANCE` are used a second time, with direction and distance.
 
 A template of one word is conjoined with direction and distance always. Summed over one word these
@@ -28,7 +28,7 @@ __all__ = [
     "MISSING",
     "Plan",
     "arc_plan",
-    "code_place",
+    "code_offset",
     "compile_plan",
     "expanded",
     "label_plan",
@@ -132,7 +132,7 @@ LABEL_PAIRS = (
 )
 
 
-#: Marks an unused place of a plan; no offset comes near it.
+#: Marks an unused entry of a plan; no offset comes near it.
 MISSING = 1 << 40
 
 
@@ -141,8 +141,8 @@ class Plan:
     """Templates as numbers for kernels.
 
     Attributes:
-        atoms: (templates, 2, k): for head and modifier, where the atoms of a template lie,
-            counted from the first code of the word; unused places are MISSING.
+        atoms: (templates, 2, k): for head and modifier, the offsets of the atoms of a template,
+            counted from the first code of the word; unused entries are MISSING.
         bounds: where the templates that are also used with distance, all of two words, those of
             tags between, and those of one word end.
     """
@@ -183,22 +183,22 @@ def compile_plan(
     between: Sequence[str] = (),
     words: Sequence[str] = (),
 ) -> Plan:
-    """Templates as numbers, kind after kind."""
-    kinds = [
-        [one for template in kind for one in expanded(template, attributes)]
-        for kind in (with_distance, pairs, between, [f"{word} | {word}" for word in words])
+    """Templates as numbers, group after group."""
+    groups = [
+        [one for template in group for one in expanded(template, attributes)]
+        for group in (with_distance, pairs, between, [f"{word} | {word}" for word in words])
     ]
-    bounds = np.cumsum([len(kind) for kind in kinds])
-    ordered = [template for kind in kinds for template in kind]
+    bounds = np.cumsum([len(group) for group in groups])
+    ordered = [template for group in groups for template in group]
     sides = [
-        [[code_place(atom, atoms) for atom in side.split()] for side in template.split("|")]
+        [[code_offset(atom, atoms) for atom in side.split()] for side in template.split("|")]
         for template in ordered
     ]
-    most = max(len(places) for pair in sides for places in pair)
-    table = np.full((len(ordered), 2, most + 1), MISSING, np.int64)
+    longest = max(len(offsets) for pair in sides for offsets in pair)
+    table = np.full((len(ordered), 2, longest + 1), MISSING, np.int64)
     for t, pair in enumerate(sides):
-        for side, places in enumerate(pair):
-            table[t, side, : len(places)] = places
+        for side, offsets in enumerate(pair):
+            table[t, side, : len(offsets)] = offsets
     return Plan(table, bounds)
 
 
@@ -209,9 +209,9 @@ def expanded(template: str, attributes: Sequence[str]) -> list[str]:
     return [template.replace("@", attribute) for attribute in attributes]
 
 
-def code_place(atom: str, atoms: Sequence[str]) -> int:
-    """Where an atom lies, counted from the first code of the word: `upos-1` is a row above."""
-    name, offset = atom, 0
+def code_offset(atom: str, atoms: Sequence[str]) -> int:
+    """The offset of an atom from the first code of the word: `upos-1` is a row above."""
+    name, row = atom, 0
     if atom[-2:-1] in ("+", "-") and atom[-1:].isdigit():
-        name, offset = atom[:-2], int(atom[-2:])
-    return offset * len(atoms) + atoms.index(name)
+        name, row = atom[:-2], int(atom[-2:])
+    return row * len(atoms) + atoms.index(name)

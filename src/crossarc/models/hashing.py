@@ -61,12 +61,12 @@ def pair_slot(head: np.uint32, modifier: np.uint32, bits: int) -> np.uint32:
 
 
 @subkernel()
-def near_slot(head: np.uint32, modifier: np.uint32, place: int, bits: int) -> np.uint32:
-    """The slot of a pair and a place from 0 to 15, in a table of 2**bits, bits from 5 to 31.
+def near_slot(head: np.uint32, modifier: np.uint32, index: int, bits: int) -> np.uint32:
+    """The slot of a pair and an index from 0 to 15, in a table of 2**bits, bits from 5 to 31.
 
-    The 16 places of a pair lie side by side, so that they come with one access to memory. Where
-    among them a place begins differs from pair to pair, so that all slots are used alike.
+    The 16 slots of a pair are adjacent, so that they come with one access to memory. Their order
+    differs from pair to pair, so that all slots are used alike.
     """
     met = np.uint32(np.uint32(head ^ modifier) * _MEET)
     line = np.uint32(np.uint32(met >> np.uint32(36 - bits)) << np.uint32(4))
-    return np.uint32(line | np.uint32((np.uint32(met >> np.uint32(4)) ^ np.uint32(place)) & _15))
+    return np.uint32(line | np.uint32((np.uint32(met >> np.uint32(4)) ^ np.uint32(index)) & _15))

@@ -31,8 +31,8 @@ from crossarc.models.slots import (
 __all__ = [
     "ALIGNMENT",
     "ARCS",
-    "label_room",
     "label_window",
+    "label_workspace",
     "log_softmax",
     "prepare_arc",
     "score_labels",
@@ -53,8 +53,8 @@ ALIGNMENT = 3
 
 
 @subkernel()
-def label_room(plan: Ints) -> tuple[Halves, Ints, Ints]:
-    """Space for one arc: halves of its two words, counts of tags between them, keys."""
+def label_workspace(plan: Ints) -> tuple[Halves, Ints, Ints]:
+    """Arrays for one arc: halves of its two words, counts of tags between them, keys."""
     return (
         np.empty((2, plan.shape[0]), np.uint32),
         np.zeros((2, TAGS), np.int64),
@@ -73,10 +73,10 @@ def prepare_arc(
     step: int,
     tag: int,
     tags: int,
-    room: tuple[Halves, Ints, Ints],
+    workspace: tuple[Halves, Ints, Ints],
 ) -> int:
     """Fill in the halves and keys of an arc; returns how many keys it has."""
-    halves, counts, found = room
+    halves, counts, found = workspace
     flat, width = codes.reshape(-1), codes.shape[1]
     word_halves(flat, (row + h) * width, plan, 0, first, step, halves, 0)
     word_halves(flat, (row + m) * width, plan, 1, first, step, halves, 1)
@@ -94,9 +94,9 @@ def label_window(halves: Halves, key: np.uint32, t: int, bits: int, part: int) -
 
 
 @subkernel(reorder=True)
-def _add_window(weights: Weights, at: int, sums: Singles) -> None:
+def _add_window(weights: Weights, offset: int, sums: Singles) -> None:
     for k in range(sums.shape[0]):
-        sums[k] += np.float32(weights[at + k])
+        sums[k] += np.float32(weights[offset + k])
 
 
 def _score_labels(
@@ -125,21 +125,27 @@ def _score_labels(
         scale: what weights are multiplied by.
     """
     part = weights.shape[0] // GROUPS
-    room = label_room(plan)
+    workspace = label_workspace(plan)
     sums = np.empty(out.shape[1], np.float32)
     hashes = key_hashes()
     for a in range(begin, end):
-        count = prepare_arc(codes, rows[a], heads[a], modifiers[a], plan, 0, 1, tag, tags, room)
+        count = prepare_arc(
+            codes, rows[a], heads[a], modifiers[a], plan, 0, 1, tag, tags, workspace
+        )
         sums[:] = 0.0
         for k in range(count):
             first, last = key_range(k, bounds)
             for t in range(first, last):
-                _add_window(weights, label_window(room[0], hashes[room[2][k]], t, bits, part), sums)
+                _add_window(
+                    weights,
+                    label_window(workspace[0], hashes[workspace[2][k]], t, bits, part),
+                    sums,
+                )
         for k in range(out.shape[1]):
             out[a, k] = sums[k] * scale
 
 
-#: `_score_labels` for each kind of weights, as in `arcs`.
+#: `_score_labels` for each type of weights, as in `arcs`.
 score_labels = {
     kind: kernel(types.void(*ARCS, weights, types.float64, _F2, _INT, _INT))(_score_labels)
     for kind, weights in READ_WEIGHTS.items()
@@ -152,13 +158,13 @@ def log_softmax(scores: Floats, gold: Ints) -> float:
     loss = 0.0
     for a in range(scores.shape[0]):
         row = scores[a]
-        top = row[0]
+        maximum = row[0]
         for k in range(1, row.shape[0]):
-            top = max(top, row[k])
+            maximum = max(maximum, row[k])
         total = 0.0
         for k in range(row.shape[0]):
-            total += math.exp(row[k] - top)
-        shift = top + math.log(total)
+            total += math.exp(row[k] - maximum)
+        shift = maximum + math.log(total)
         for k in range(row.shape[0]):
             row[k] -= shift
         if gold[a] >= 0:

@@ -7,23 +7,22 @@ is, and its sums stay exact.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.models.encode import Encoded, Encoder
+from crossarc.models.encode import Encoded, Encoder, Vocabulary, seen_labels
 from crossarc.models.features import arc_plan, label_plan
 from crossarc.models.labels import log_softmax
+from crossarc.models.protocol import ArcIndex, Described
 from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.slots import TAGS
-from crossarc.models.vocabulary import Vocabulary
 from crossarc.treebank import Sentence
 
-__all__ = ["LinearModel", "seen_labels"]
+__all__ = ["LinearModel", "LinearScores"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,7 +30,7 @@ Ints = NDArray[np.int64]
 _FORMAT = 1
 
 
-class LinearModel:
+class LinearModel(Described):
     """Scores of arcs and labels from hashed features of words, tags and morphology.
 
     Attributes:
@@ -40,6 +39,8 @@ class LinearModel:
             on arcs where it never was, its probability is 0.
         arc_temperature, label_temperature: what scores are divided by.
     """
+
+    kind = "graph"
 
     def __init__(
         self, encoder: Encoder, labels: Sequence[str], *, arc_bits: int, label_bits: int
@@ -52,8 +53,8 @@ class LinearModel:
         self.arc_temperature = self.label_temperature = 1.0
         self._bits = {"arc_bits": arc_bits, "label_bits": label_bits}
         atoms, attributes = encoder.atoms, encoder.attributes
-        place = atoms.index("upos")
-        tag = place, min(len(encoder.columns[place]), TAGS)
+        upos = atoms.index("upos")
+        tag = upos, min(len(encoder.columns[upos]), TAGS)
         self.arcs = ArcScorer(arc_plan(atoms, attributes), bits=arc_bits, tag=tag)
         self.label_scorer = LabelScorer(
             label_plan(atoms, attributes), bits=label_bits, tag=tag, labels=len(self.labels)
@@ -84,33 +85,18 @@ class LinearModel:
         """Codes of all words; with `gold`, of their heads and labels too."""
         return self.encoder.encode(sentences, Vocabulary(self.labels) if gold else None)
 
+    def score(self, sentences: Sequence[Sentence], *, threads: int | None = None) -> LinearScores:
+        """The scores of a batch."""
+        return LinearScores(self, self.encode(sentences), threads)
+
     def arc_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
-        """Scores [h, m] of each sentence, for `SpanningTrees` or `ProjectiveTrees`."""
+        """Scores [h, m] of each sentence."""
         flat = self.arcs.scores(encoded, threads)
         if self.arc_temperature != 1.0:
             flat /= self.arc_temperature
         return encoded.split_arcs(flat)
 
-    def label_log_probs(
-        self, encoded: Encoded, heads: Sequence[Ints], threads: int | None = None
-    ) -> list[Floats]:
-        """log p(l | h, m) of each word's head, one array (n, labels) a sentence."""
-        flat = np.concatenate([*heads, np.empty(0, np.int64)])
-        table = self.arc_label_log_probs(Arcs.of_trees(encoded, flat), threads)
-        return np.split(table, np.cumsum(encoded.sizes)[:-1]) if len(encoded) else []
-
-    def labelled_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
-        """Scores [h, m, l] of each sentence: score of the arc plus log p(l | h, m)."""
-        result = []
-        for index, arcs in enumerate(self.arc_scores(encoded, threads)):
-            n = len(arcs) - 1
-            labelled = np.zeros((n + 1, n + 1, len(self.labels)))
-            logs = self.arc_label_log_probs(Arcs.of_sentence(encoded, index), threads)
-            labelled[:, 1:] = arcs[:, 1:, None] + logs.reshape(n + 1, n, -1)
-            result.append(labelled)
-        return result
-
-    def arc_label_log_probs(self, arcs: Arcs, threads: int | None = None) -> Floats:
+    def label_log_probs(self, arcs: Arcs, threads: int | None = None) -> Floats:
         """log p(l | h, m) of any arcs: (arcs, labels)."""
         scores = self.label_scorer.scores(arcs, threads)
         if self.label_temperature != 1.0:
@@ -121,11 +107,38 @@ class LinearModel:
         log_softmax(scores, np.full(len(arcs), -1, np.int64))
         return scores
 
+    @property
+    def _scorers(self) -> dict[str, Scorer]:
+        return {"arc": self.arcs, "label": self.label_scorer}
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of the two tables of weights, in float32."""
+        return {name: scorer.copy_weights() for name, scorer in self._scorers.items()}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Write weights into the tables."""
+        for name, scorer in self._scorers.items():
+            scorer.thaw()[:] = state[name]
+
+    def freeze(self, max_weights: int) -> None:
+        """Keep the largest weights of each table, at most so many, in 16 bits."""
+        for scorer in self._scorers.values():
+            scorer.freeze(scorer.thaw(), max_weights)
+
+    def summary(self) -> dict[str, str]:
+        """What the model is, line by line."""
+        tables = {name: np.count_nonzero(one.weights) for name, one in self._scorers.items()}
+        return {
+            "labels": str(len(self.labels)),
+            "weights": ", ".join(f"{count:,} of {name}s" for name, count in tables.items()),
+            "temperatures": f"{self.arc_temperature:.2f}, {self.label_temperature:.2f}",
+        }
+
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The weights, in 16 bits."""
         return {
             f"{name}_{part}": tensor
-            for name, scorer in (("arc", self.arcs), ("label", self.label_scorer))
+            for name, scorer in self._scorers.items()
             for part, tensor in scorer.tensors().items()
         }
 
@@ -165,22 +178,20 @@ class LinearModel:
         model.other_labels = np.isin(numbers, metadata["other_labels"])
         model.arc_temperature = metadata["arc_temperature"]
         model.label_temperature = metadata["label_temperature"]
-        for name, scorer in (("arc", model.arcs), ("label", model.label_scorer)):
+        for name, scorer in model._scorers.items():
             scorer.restore({part: tensors[f"{name}_{part}"] for part in Scorer.PARTS})
         return model
 
 
-def seen_labels(sentences: Sequence[Sentence]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """The labels of a treebank, and (2, labels) whether each is on arcs of the root, on others.
+class LinearScores:
+    """The scores of a batch: its codes are computed once, for arcs and for labels."""
 
-    Where there are no arcs of one kind, all labels may be on them.
-    """
-    arcs = Counter(
-        (label, head == 0)
-        for one in sentences
-        for label, head in zip(one.deprels, one.heads.tolist(), strict=True)
-        if head >= 0
-    )
-    labels = Vocabulary.build(label for label, _ in arcs.elements()).strings
-    seen = np.array([[arcs[label, kind] > 0 for label in labels] for kind in (True, False)])
-    return labels, seen | ~seen.any(axis=1, keepdims=True)
+    def __init__(self, model: LinearModel, encoded: Encoded, threads: int | None = None) -> None:
+        self._model, self._encoded, self._threads = model, encoded, threads
+        self.arcs = model.arc_scores(encoded, threads)
+
+    def label_log_probs(self, arcs: Sequence[ArcIndex]) -> list[Floats]:
+        """log p(l | h, m) of some arcs of each sentence: an array (arcs, labels) a sentence."""
+        table = self._model.label_log_probs(Arcs.of_batch(self._encoded, arcs), self._threads)
+        ends = np.cumsum([len(heads) for heads, _ in arcs])
+        return np.split(table, ends[:-1]) if len(arcs) else []

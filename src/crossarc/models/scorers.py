@@ -1,11 +1,11 @@
-"""Weights and templates together: scores of arcs and of labels, and updates of their weights.
+"""Weights with their templates: scores of arcs and of labels, and updates of their weights.
 
-Kernels of updates are loaded by the first update: whoever parses does not wait for them.
+Kernels of updates are loaded by the first update: parsing does not wait for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -17,7 +17,8 @@ from crossarc.models.arcs import score_arcs
 from crossarc.models.encode import Encoded
 from crossarc.models.features import Plan
 from crossarc.models.labels import ALIGNMENT, score_labels
-from crossarc.models.packing import pack, prune, quantised, unpack
+from crossarc.models.protocol import ArcIndex
+from crossarc.models.storage import pack, prune, quantised, unpack
 from crossarc.parallel import over_ranges
 
 __all__ = ["ArcScorer", "Arcs", "LabelScorer", "Scorer"]
@@ -48,26 +49,29 @@ class Scorer:
         self.plan, self.tag, self.bits = plan, tag, bits
         self.weights, self.scale = np.zeros(size, np.float32), 1.0
 
-    def freeze(self, weights: Singles, most: int) -> None:
-        """Take on the largest of some weights, at most so many, in 16 bits."""
-        self.weights, self.scale = quantised(prune(weights, most))
+    def freeze(self, weights: Singles, count: int) -> None:
+        """Set the weights, the largest only, at most so many, in 16 bits."""
+        self.weights, self.scale = quantised(prune(weights, count))
+
+    def copy_weights(self) -> Singles:
+        """The weights in float32."""
+        return (self.weights * np.float32(self.scale)).astype(np.float32)
 
     def thaw(self) -> Singles:
-        """The weights, made float32 if they were frozen: they can be learnt from then on."""
-        learnt = (self.weights * np.float32(self.scale)).astype(np.float32)
-        self.weights, self.scale = learnt, 1.0
-        return learnt
+        """The weights themselves, made float32 if they were frozen: they can be learnt then."""
+        if self.weights.dtype != np.float32:
+            self.weights, self.scale = self.copy_weights(), 1.0
+        return cast(Singles, self.weights)
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """The weights in 16 bits, as `restore` takes them."""
-        numbers, scale = (
-            (self.weights, self.scale) if self.weights.dtype == np.int16 else quantised(self.thaw())
-        )
+        """The weights in 16 bits, for `restore`."""
+        is_frozen = self.weights.dtype == np.int16
+        numbers, scale = (self.weights, self.scale) if is_frozen else quantised(self.copy_weights())
         slots, values = pack(cast(Shorts, numbers))
         return {"slots": slots, "weights": values, "scale": np.array([scale])}
 
     def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
-        """Take on weights that were saved."""
+        """Set weights that were saved."""
         self.weights = unpack(tensors["slots"], tensors["weights"], len(self.weights))
         self.scale = float(tensors["scale"][0])
 
@@ -101,13 +105,17 @@ class ArcScorer(Scorer):
         return out
 
     def update(
-        self, encoded: Encoded, slopes: Floats, rule: Rule, threads: int | None = None
+        self, encoded: Encoded, gradient: Floats, rule: Rule, threads: int | None = None
     ) -> None:
-        """Change the weights by the slopes of all arcs' scores, laid out as the scores."""
+        """Change the weights.
+
+        Args:
+            gradient: of the loss in the scores of all arcs, laid out as the scores.
+        """
         from crossarc.models.arc_gradients import gather_arcs
 
         gather = self._on(gather_arcs, encoded)
-        rule.table.update(partial(gather, slopes), rule.step, threads)
+        rule.table.update(partial(gather, gradient), rule.step, threads)
         rule.advance()
 
 
@@ -126,12 +134,12 @@ class Arcs:
         return cls(encoded.codes, rows, np.ascontiguousarray(heads), numbers)
 
     @classmethod
-    def of_sentence(cls, encoded: Encoded, sentence: int) -> Arcs:
-        """All arcs [h, m] of one sentence, m from 1 on, row by row; h = m included."""
-        n = int(encoded.sizes[sentence])
-        heads, modifiers = np.divmod(np.arange((n + 1) * n), n)
-        rows = np.full(len(heads), encoded.starts[sentence])
-        return cls(encoded.codes, rows, heads, modifiers + 1)
+    def of_batch(cls, encoded: Encoded, arcs: Sequence[ArcIndex]) -> Arcs:
+        """Some arcs of each sentence."""
+        none = np.empty(0, np.int64)
+        rows = np.repeat(encoded.starts, [len(heads) for heads, _ in arcs])
+        heads = np.concatenate([none, *(heads for heads, _ in arcs)])
+        return cls(encoded.codes, rows, heads, np.concatenate([none, *(m for _, m in arcs)]))
 
     def only(self, chosen: NDArray[np.bool_]) -> Arcs:
         """Some of the arcs."""
@@ -171,10 +179,14 @@ class LabelScorer(Scorer):
         over_ranges(work, [1.0] * -(-len(arcs) // _PIECE), threads)
         return out
 
-    def update(self, arcs: Arcs, slopes: Floats, rule: Rule, threads: int | None = None) -> None:
-        """Change the weights by the slopes of label scores (arcs, labels)."""
+    def update(self, arcs: Arcs, gradient: Floats, rule: Rule, threads: int | None = None) -> None:
+        """Change the weights.
+
+        Args:
+            gradient: (arcs, labels), of the loss in the label scores.
+        """
         from crossarc.models.label_gradients import gather_labels
 
         gather = self._on(gather_labels, arcs)
-        rule.table.update(partial(gather, slopes), rule.step, threads)
+        rule.table.update(partial(gather, gradient), rule.step, threads)
         rule.advance()

@@ -1,8 +1,8 @@
-"""Which slots of the table an arc's features have: the one place that scoring and learning share.
+"""Which slots of the table an arc's features have: shared by scoring and learning.
 
 An arc is conjoined with some *keys*: its direction, its direction and distance, and its direction
-with each tag that stands between head and modifier. A feature is a template together with a key.
-Keys are numbered, and sixteen keys of one template and pair of words lie side by side in the table:
+with each tag that stands between head and modifier. A feature is a template and a key.
+Keys are numbered, and sixteen keys of one template and pair of words are adjacent in the table:
 the first sixteen are the directions and distances, and each later sixteen four tags.
 Template t has its slots in part t modulo GROUPS of the table, which is 2**bits long.
 """
@@ -46,19 +46,19 @@ READ_WEIGHTS = {
     for kind in (types.float32, types.int16)
 }
 
-# Classes of distances: 1, 2, 3, 4, 5 to 6, 7 to 10, and beyond.
+# Classes of distances: 1, 2, 3, 4, 5 to 6, 7 to 10, and more.
 _DISTANCES = 7
-#: Numbers of direction and distance together.
+#: Number of pairs of direction and distance.
 ARC_KEYS = 2 * _DISTANCES
-#: Tags between two words are told apart by their code modulo this, and counted up to _MANY.
+#: Tags between two words are identified by their code modulo this, and counted up to _MANY.
 TAGS = 32
 _MANY = 3
-# Where the keys of directions, and of tags with their counts, to the right and left, begin.
+# The first keys of directions, and of tags with their counts, to the right and left.
 _DIRECTION = ARC_KEYS
 _TAG = _DIRECTION + 2
 _SIDE = TAGS * (_MANY + 1)
 _KEYS = _TAG + 2 * _SIDE
-# Keys are hashed apart from all templates.
+# Keys have another seed than all templates.
 _KEY = 1 << 32
 #: An arc has at most so many keys.
 MOST_KEYS = 2 + 2 * TAGS
@@ -76,7 +76,7 @@ def arc_key(h: int, m: int) -> int:
 
 @subkernel()
 def key_hashes() -> Halves:
-    """Hashes of numbers of keys, and of sixteens of keys."""
+    """Hashes of keys, and of blocks of sixteen keys."""
     hashes = np.empty(_KEYS, np.uint32)
     for k in range(_KEYS):
         hashes[k] = half(hash_code(hash_start(_KEY), k))
@@ -145,6 +145,6 @@ def first_of_group(begin: int, group: int) -> int:
 
 @subkernel()
 def table_slot(head: np.uint32, modifier: np.uint32, key: int, t: int, bits: int) -> np.uint32:
-    """The slot of template t, given the halves of its feature and the place of its key."""
+    """The slot of template t, given the halves of its feature and the index of its key."""
     part = np.uint32(np.uint32(t % GROUPS) << np.uint32(bits))
     return np.uint32(part | near_slot(head, modifier, key, bits))

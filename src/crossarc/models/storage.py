@@ -1,7 +1,7 @@
-"""Model files: named arrays and JSON metadata in one safetensors file.
+"""Model files: named arrays and JSON metadata in one safetensors file; weights in 16 bits.
 
 The file is read without running anything that it contains, its arrays are mapped into memory and
-shared between processes, and a checksum tells a damaged file from a good one.
+shared between processes, and a checksum detects damaged files.
 """
 
 from __future__ import annotations
@@ -20,13 +20,25 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.treebank import open_output
 
-__all__ = ["FORMAT_VERSION", "read_model", "write_model"]
+__all__ = [
+    "FORMAT_VERSION",
+    "pack",
+    "prune",
+    "quantised",
+    "read_model",
+    "unpack",
+    "write_model",
+]
+
+Singles = NDArray[np.float32]
+Shorts = NDArray[np.int16]
 
 FORMAT_VERSION = 1
 
 _Arrays = Mapping[str, NDArray[Any]]
 
 _KEY = "crossarc"
+_INT16_MAX = 32767
 # The first eight bytes of a safetensors file are the length of its header, little endian.
 _LENGTH_BYTES = 8
 _DTYPES = {
@@ -118,3 +130,36 @@ def _checksum(arrays: _Arrays, metadata: Mapping[str, Any]) -> str:
         digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
         digest.update(array.tobytes())
     return f"sha256:{digest.hexdigest()}"
+
+
+def quantised(weights: Singles) -> tuple[Shorts, float]:
+    """Whole numbers and the scale that makes them the weights, to 1/65534 of the largest."""
+    scale = float(np.abs(weights).max()) / _INT16_MAX or 1.0
+    return np.rint(weights / scale).astype(np.int16), scale
+
+
+def prune(weights: Singles, count: int) -> Singles:
+    """The weights of largest magnitude, at most so many, zero elsewhere."""
+    if np.count_nonzero(weights) <= count:
+        return weights
+    magnitudes = np.abs(weights)
+    # Of weights that tie with the largest one dropped, none is kept.
+    last = len(weights) - count - 1
+    dropped = np.partition(magnitudes, last)[last]
+    return np.where(magnitudes > dropped, weights, np.float32(0.0))
+
+
+def pack(weights: Shorts) -> tuple[NDArray[np.uint8], Shorts]:
+    """A bit for each weight, set where it is not zero, and those weights."""
+    used = weights != 0
+    return np.packbits(used), weights[used]
+
+
+def unpack(bits: NDArray[np.uint8], values: Shorts, size: int) -> Shorts:
+    """The inverse of `pack`."""
+    used = np.unpackbits(bits, count=size).astype(bool) if len(bits) * 8 >= size else np.empty(0)
+    if len(used) != size or np.count_nonzero(used) != len(values):
+        raise ModelError("the weights of the model do not fit its table: the file is damaged")
+    weights = np.zeros(size, np.int16)
+    weights[used] = values
+    return weights

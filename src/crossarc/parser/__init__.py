@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crossarc.parser.lookup import shipped_models
+from crossarc.parser.options import ParseOptions
 from crossarc.parser.parser import Parser, load
 
-__all__ = ["Parser", "load", "shipped_models"]
+__all__ = ["ParseOptions", "Parser", "load", "shipped_models"]

@@ -1,20 +1,29 @@
-"""Sentences some hundred at a time."""
+"""Sentences in batches: full ones from an input at hand, whatever is there from one that waits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
 
 from crossarc.treebank import Sentence
 
-__all__ = ["batches"]
+__all__ = ["full_batches", "ready_items"]
+
+T = TypeVar("T")
 
 # Sentences are parsed in batches of about so many arcs, which bounds memory and keeps threads busy.
 _BATCH_ARCS = 400_000
 _BATCH_SENTENCES = 256
+# So many items are read ahead of the parser.
+_READ_AHEAD = 256
+# How often, in seconds, a reader that waits for the parser looks whether it is still there.
+_PATIENCE = 0.2
 
 
-def batches(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """All sentences in order, in batches that are no larger than memory likes."""
+def full_batches(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """All sentences in order, in batches of bounded memory."""
     batch: list[Sentence] = []
     arcs = 0
     for sentence in sentences:
@@ -25,3 +34,83 @@ def batches(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
             batch, arcs = [], 0
     if batch:
         yield batch
+
+
+def ready_items(items: Iterable[T], on_wait: Callable[[], None] | None = None) -> Iterator[list[T]]:
+    """All items in order, in lists of what has been read: only the first of a list is waited for.
+
+    Items are read by a thread, a bounded number ahead. An error of the input is raised after the
+    items before it. Where the input is faster, lists grow with the time that the caller takes.
+
+    Args:
+        on_wait: called when all items have been handed on and the input has no more yet.
+    """
+    reader = _Reader(items)
+    try:
+        while True:
+            batch = reader.ready(on_wait)
+            if not batch:
+                return
+            yield batch
+    finally:
+        reader.stop()
+
+
+class _End:
+    """The last entry of the queue, with the error that ended the input, if one did."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+class _Reader(Generic[T]):
+    """A thread that reads items into a bounded queue."""
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self._items = items
+        self._queue: queue.Queue[T | _End] = queue.Queue(_READ_AHEAD)
+        self._stopped = threading.Event()
+        self._end: _End | None = None
+        threading.Thread(target=self._read, name="crossarc-reader", daemon=True).start()
+
+    def ready(self, on_wait: Callable[[], None] | None) -> list[T]:
+        """The items that are there, at least one; none when the input has ended."""
+        batch: list[T] = []
+        while self._end is None and len(batch) < _READ_AHEAD:
+            try:
+                entry = self._queue.get_nowait()
+            except queue.Empty:
+                if batch:
+                    return batch
+                if on_wait is not None:
+                    on_wait()
+                entry = self._queue.get()
+            if isinstance(entry, _End):
+                self._end = entry
+            else:
+                batch.append(entry)
+        if not batch and self._end is not None and self._end.error is not None:
+            raise self._end.error
+        return batch
+
+    def stop(self) -> None:
+        """Let the thread end, at the latest with its next item."""
+        self._stopped.set()
+
+    def _read(self) -> None:
+        try:
+            for item in self._items:
+                if not self._put(item):
+                    return
+            self._put(_End())
+        except BaseException as error:
+            self._put(_End(error))
+
+    def _put(self, entry: T | _End) -> bool:
+        while not self._stopped.is_set():
+            try:
+                self._queue.put(entry, timeout=_PATIENCE)
+            except queue.Full:
+                continue
+            return True
+        return False

@@ -19,7 +19,7 @@ def shipped_models() -> tuple[str, ...]:
 
 
 def find_model(path_or_name: str | os.PathLike[str]) -> Path:
-    """The file of a model; a name that is also a file in reach is taken as the file.
+    """The file of a model; a name that is also that of a file means the file.
 
     Raises:
         ModelError: there is no such file, and no model of that name.

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from crossarc.treebank import Sentence
 
-__all__ = ["set_comments", "set_misc", "write_probabilities", "write_tree"]
+__all__ = ["set_comments", "set_misc", "set_word_misc", "write_probabilities", "write_tree"]
 
 Floats = NDArray[np.float64]
 
 _MARKS = ("HeadProb", "DeprelProb")
 
 
-def write_tree(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]) -> None:
-    """Fill in HEAD and DEPREL, and take away what an earlier parse said of its certainty."""
+def write_tree(sentence: Sentence, heads: NDArray[np.int64], deprels: Sequence[str]) -> None:
+    """Fill in HEAD and DEPREL, and remove what an earlier parse said of its certainty."""
     sentence.heads = heads
     sentence.deprels = deprels
     if any(mark in field for field in sentence.misc for mark in _MARKS):
@@ -45,18 +45,30 @@ def write_probabilities(
 
 
 def set_misc(sentence: Sentence, entries: Mapping[str, Sequence[str | None]]) -> None:
-    """Replace entries of MISC, one value a word; None takes the entry away."""
-    fields = []
-    for word, field in enumerate(sentence.misc):
-        kept = [] if field == "_" else field.split("|")
-        kept = [entry for entry in kept if entry.partition("=")[0] not in entries]
-        kept += [f"{name}={values[word]}" for name, values in entries.items() if values[word]]
-        fields.append("|".join(kept) or "_")
-    sentence.misc = fields
+    """Replace entries of MISC, one value a word; None removes the entry."""
+    sentence.misc = [
+        _replaced(field, {name: values[word] for name, values in entries.items()})
+        for word, field in enumerate(sentence.misc)
+    ]
+
+
+def set_word_misc(sentence: Sentence, word: int, entries: Mapping[str, str | None]) -> None:
+    """Replace entries of MISC of one word, counted from 1; None removes the entry."""
+    fields = list(sentence.misc)
+    fields[word - 1] = _replaced(fields[word - 1], entries)
+    if tuple(fields) != sentence.misc:
+        sentence.misc = fields
+
+
+def _replaced(field: str, entries: Mapping[str, str | None]) -> str:
+    kept = [] if field == "_" else field.split("|")
+    kept = [entry for entry in kept if entry.partition("=")[0] not in entries]
+    kept += [f"{name}={value}" for name, value in entries.items() if value]
+    return "|".join(kept) or "_"
 
 
 def set_comments(sentence: Sentence, values: Mapping[str, str | None]) -> None:
-    """Replace comments `# key = value`; None takes the comment away."""
+    """Replace comments `# key = value`; None removes the comment."""
     before = sentence.comments
     after = [line for line in before if line[1:].partition("=")[0].strip() not in values]
     after += [f"# {key} = {value}" for key, value in values.items() if value is not None]

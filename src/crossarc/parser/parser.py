@@ -5,37 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
+
+import numpy as np
 
 from crossarc.errors import ModelError
-from crossarc.models.covington.model import CovingtonModel
-from crossarc.models.linear import LinearModel
+from crossarc.models.kinds import OptionError, RootRule, find_kind, kind_names, quoted
+from crossarc.models.protocol import Described, Model
 from crossarc.models.storage import read_model, write_model
 from crossarc.models.tagger import Tagger
-from crossarc.parser.batches import batches
-from crossarc.parser.decoding import Decoder, Wishes
+from crossarc.parser.batches import full_batches, ready_items
+from crossarc.parser.decoding import Decoder, make_decoder
+from crossarc.parser.lines import line_sentences
 from crossarc.parser.lookup import find_model
-from crossarc.parser.transitions import TransitionDecoder
+from crossarc.parser.options import ParseKeywords, ParseOptions
 from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from crossarc.inference import TreeDistribution
-    from crossarc.inference.distribution import Root
     from crossarc.learning import Progress
 
 __all__ = ["Parser", "load"]
 
-_KINDS: dict[str, Any] = {"graph": LinearModel, "covington": CovingtonModel}
-_PARTS = ("model", "tagger", "tokenizer")
 
-
-@dataclass(slots=True)
-class Parser:
+@dataclass(slots=True, repr=False)
+class Parser(Described):
     """Parses sentences and text as a treebank does.
 
         parser = Parser.train(read_conllu("train.conllu"), dev=read_conllu("dev.conllu"))
@@ -44,15 +42,15 @@ class Parser:
             print(sentence.tree)
 
     Attributes:
-        model: gives scores to arcs and labels, or chooses transitions.
+        model: scores arcs and labels, or builds trees (`crossarc.models.protocol`).
         projective, root: the trees that the parser chooses from.
         tagger, tokenizer: None in a parser that reads tagged sentences only.
-        training: how the parser was trained and what it scored, under plain names.
+        training: how the parser was trained and what it scored.
     """
 
-    model: LinearModel | CovingtonModel
+    model: Model
     projective: bool
-    root: Root
+    root: RootRule
     tagger: Tagger | None = None
     tokenizer: Tokenizer | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
@@ -63,18 +61,11 @@ class Parser:
         sentences: Iterable[Sentence],
         dev: Iterable[Sentence] | None = None,
         *,
-        kind: Literal["graph", "covington"] = "graph",
-        learner: Literal["loglinear", "perceptron"] | None = None,
-        projective: bool | None = None,
-        max_degree: int | None = None,
-        root: Root | None = None,
-        beam: int | None = None,
+        kind: str = "graph",
         predicted_tags: bool = False,
         text: bool = True,
-        passes: int | None = None,
-        seed: int = 0,
-        threads: int | None = None,
         progress: Callable[[str, Progress | None], None] | None = None,
+        **options: Any,
     ) -> Parser:
         """A parser that has learnt a treebank.
 
@@ -83,42 +74,38 @@ class Parser:
             dev: held-out sentences: decide when to stop, and how sure to be.
             kind: the best of all trees by the scores of arcs ("graph"), or one pair of words after
                 the other ("covington"): one tree without probabilities, in about linear time.
-            learner: how the scores of arcs are learnt; "loglinear" by default, and always
-                "perceptron" for "covington".
-            projective, root: the trees to choose from; by default as in the treebank, but for
-                "covington" arcs may always cross.
-            max_degree: of non-projectivity, for "covington"; by default any.
-            beam: partial trees to keep, for "covington"; 1, greedy, by default.
             predicted_tags: learn from tags as a tagger gives them, for parsing raw text.
             text: whether to learn a tokeniser and a tagger as well.
-            passes: over the treebank, at most.
-            threads: `CROSSARC_THREADS`, else all cores; the result does not depend on it.
-            progress: told the stage that begins, and within passes how far they are.
+            progress: called with the stage that begins, and within passes with how far they are.
+            options: of the kind: `GraphOptions`, `CovingtonOptions`. All have `projective` and
+                `root` (the trees to choose from; by default as in the treebank, but for
+                "covington" arcs may always cross), `passes` (at most), `seed` and `threads` (the
+                result does not depend on it); "graph" has `learner`, "covington" `max_degree` and
+                `beam`.
 
         Raises:
             ModelError: there is nothing to learn from.
             ValueError: an option that this kind of parser does not have.
         """
-        from crossarc.parser.training import Choices, train_parts
+        from crossarc.parser.training import train_parts
 
+        chosen = find_kind(kind)
         return cls(
             **train_parts(
                 list(sentences),
-                None if dev is None else list(dev),
-                Choices(kind, learner, projective, max_degree, root, beam),
+                list(dev or ()),
+                chosen,
+                chosen.build_options(options),
                 predicted_tags=predicted_tags,
                 text=text,
-                passes=passes,
-                seed=seed,
-                threads=threads,
                 progress=progress,
             )
         )
 
     @property
     def kind(self) -> str:
-        """ "graph" or "covington"."""
-        return next(kind for kind, model in _KINDS.items() if isinstance(self.model, model))
+        """The kind of its model, such as "graph" or "covington"."""
+        return self.model.kind
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -126,15 +113,7 @@ class Parser:
         return self.model.labels
 
     def parse(
-        self,
-        sentences_or_text: Iterable[Sentence] | str,
-        *,
-        min_risk: bool = False,
-        probabilities: bool = False,
-        kbest: int | None = None,
-        keep_heads: bool = False,
-        retag: bool = False,
-        threads: int | None = None,
+        self, sentences_or_text: Iterable[Sentence] | str, **options: Unpack[ParseKeywords]
     ) -> Iterator[Sentence]:
         """Copies of the sentences with HEAD and DEPREL filled in, in order.
 
@@ -143,43 +122,131 @@ class Parser:
 
         Args:
             sentences_or_text: sentences, or raw text.
-            min_risk: the tree with the highest expected number of right heads, in place of the
-                most probable one.
-            probabilities: HeadProb and DeprelProb (given the head) in MISC, and `# entropy`.
-            kbest: the so many best trees of each sentence, as sentences of their own with
-                `# kbest = i/k` and `# log_prob`.
-            keep_heads: take every head that is given as a constraint, and its relation with it.
-            retag: replace UPOS, XPOS, FEATS and LEMMA by those of the tagger.
-            threads: the result does not depend on it.
+            options: as in `ParseOptions`: `probabilities`, `kbest`, `min_risk`, `keep_heads`,
+                `retag`, `projective`, `threads`.
 
         Raises:
-            ModelError: a wish that this kind of parser cannot meet.
+            ValueError: options that are unknown or at odds with each other.
+            ModelError: an option that this parser cannot serve.
         """
-        if kbest is not None and kbest < 1:
-            raise ValueError(f"kbest must be at least 1: got {kbest}")
-        wishes = Wishes(
-            min_risk=min_risk, probabilities=probabilities, kbest=kbest, keep_heads=keep_heads
-        )
-        self._decoder.check(wishes)
-        sentences = (
-            self._tokenized([sentences_or_text])
-            if isinstance(sentences_or_text, str)
-            else sentences_or_text
-        )
-        return self._parsed(sentences, wishes, retag, threads)
+        if isinstance(sentences_or_text, str):
+            return self.parse_text([sentences_or_text], **options)
+        chosen = ParseOptions.build(dict(options))
+        self._check(chosen)
+        return self._parsed(sentences_or_text, chosen)
 
-    def parse_text(self, pieces: Iterable[str], **wishes: Any) -> Iterator[Sentence]:
+    def parse_text(
+        self, pieces: Iterable[str], **options: Unpack[ParseKeywords]
+    ) -> Iterator[Sentence]:
         """Parse a text that comes in pieces, in bounded memory; other arguments as of `parse`."""
-        return self.parse(self._tokenized(pieces), **wishes)
+        chosen = ParseOptions.build(dict(options), text=True)
+        self._check(chosen)
+        return self._parsed(self.needed_tokenizer.tokenize(pieces), chosen)
 
-    def __call__(self, text: str) -> list[Sentence]:
-        """The parsed sentences of a text."""
-        return list(self.parse(text))
+    def parse_lines(
+        self, lines: Iterable[str], *, tokenized: bool = False, **options: Unpack[ParseKeywords]
+    ) -> Iterator[Sentence]:
+        """Parse text with one sentence a line; other arguments as of `parse`.
+
+        Args:
+            lines: blank ones are passed over.
+            tokenized: words are divided by white space; else the tokeniser divides them.
+        """
+        chosen = ParseOptions.build(dict(options), text=True)
+        self._check(chosen)
+        tokenizer = None if tokenized else self.needed_tokenizer
+        return self._parsed(line_sentences(lines, tokenizer), chosen)
+
+    @overload
+    def pipe(
+        self,
+        items: Iterable[Sentence],
+        *,
+        on_wait: Callable[[], None] | None = None,
+        **options: Unpack[ParseKeywords],
+    ) -> Iterator[Sentence]: ...
+
+    @overload
+    def pipe(
+        self,
+        items: Iterable[str],
+        *,
+        on_wait: Callable[[], None] | None = None,
+        **options: Unpack[ParseKeywords],
+    ) -> Iterator[list[Sentence]]: ...
+
+    def pipe(
+        self,
+        items: Iterable[Sentence] | Iterable[str],
+        *,
+        on_wait: Callable[[], None] | None = None,
+        **options: Unpack[ParseKeywords],
+    ) -> Iterator[Sentence] | Iterator[list[Sentence]]:
+        """Parse sentences or texts as they come, without end if need be, in bounded memory.
+
+        A thread reads the input ahead. Whatever has come is parsed at once, so that a result never
+        waits for input behind it; `parse` waits for batches of some hundred sentences.
+
+        Args:
+            items: sentences, for a parsed sentence each (several with `kbest`), or texts, for a
+                list of sentences each.
+            on_wait: called when all results have been handed on and the input has no more yet: the
+                time to flush a file or a socket.
+            options: as in `ParseOptions`.
+
+        Raises:
+            ValueError, ModelError: as for `parse`.
+        """
+        chosen = ParseOptions.build(dict(options))
+        self._check(chosen)
+        return cast(Iterator[Sentence], self._piped(items, chosen, on_wait))
+
+    def _piped(
+        self,
+        items: Iterable[Sentence] | Iterable[str],
+        options: ParseOptions,
+        on_wait: Callable[[], None] | None,
+    ) -> Iterator[Sentence | list[Sentence]]:
+        ready: Iterator[list[Any]] = ready_items(items, on_wait)
+        for batch in ready:
+            if isinstance(batch[0], str):
+                yield from self._parse_texts(batch, options)
+            else:
+                yield from self._parsed(batch, options)
+
+    def _parse_texts(self, texts: Sequence[str], options: ParseOptions) -> Iterator[list[Sentence]]:
+        """The parsed sentences of each text; all texts are parsed as one batch."""
+        divided = [list(self.needed_tokenizer.tokenize(text)) for text in texts]
+        # With k best trees, sentences have results of any number: text by text.
+        groups = [[own] for own in divided] if options.kbest is not None else [divided]
+        for group in groups:
+            parsed = self._parsed(chain.from_iterable(group), options)
+            sizes = [None] if options.kbest is not None else [len(own) for own in group]
+            yield from (list(islice(parsed, size)) for size in sizes)
+
+    @overload
+    def __call__(self, text: str, **options: Unpack[ParseKeywords]) -> list[Sentence]: ...
+
+    @overload
+    def __call__(
+        self, text: list[str] | tuple[str, ...], **options: Unpack[ParseKeywords]
+    ) -> list[list[Sentence]]: ...
+
+    def __call__(
+        self, text: str | list[str] | tuple[str, ...], **options: Unpack[ParseKeywords]
+    ) -> list[Sentence] | list[list[Sentence]]:
+        """The parsed sentences of a text, or of each of several; options as of `parse`."""
+        if isinstance(text, str):
+            return list(self.parse(text, **options))
+        chosen = ParseOptions.build(dict(options), text=True)
+        self._check(chosen)
+        return list(self._parse_texts(text, chosen))
 
     def distribution(self, sentence: Sentence, *, keep_heads: bool = False) -> TreeDistribution:
         """The probability distribution over the labelled trees of a sentence."""
-        [tagged] = self._tagged([sentence], retag=False, threads=None)
-        return self._decoder.distribution(tagged, keep_heads=keep_heads)
+        options = ParseOptions(keep_heads=keep_heads)
+        [tagged] = self._tagged([sentence], options)
+        return self._decoder.distribution(tagged, options)
 
     def head_probabilities(
         self,
@@ -211,53 +278,87 @@ class Parser:
 
     def _about_heads(
         self,
-        ask: Callable[[list[Sentence], bool, int | None], list[NDArray[np.float64]]],
+        compute: Callable[[Sequence[Sentence], ParseOptions], list[NDArray[np.float64]]],
         sentences: Iterable[Sentence],
         settled: Callable[[Sentence], Sequence[int]] | None,
         threads: int | None,
     ) -> Iterator[tuple[NDArray[np.float64], Sentence]]:
-        for batch in batches(sentences):
-            tagged = self._tagged(batch, False, threads)
+        options = ParseOptions(keep_heads=settled is not None, threads=threads)
+        for batch in full_batches(sentences):
+            tagged = self._tagged(batch, options)
             if settled is not None:
                 for sentence in tagged:
                     sentence.heads = settled(sentence)
-            yield from zip(ask(tagged, settled is not None, threads), batch, strict=True)
+            yield from zip(compute(tagged, options), batch, strict=True)
+
+    def best_relations(self, sentence: Sentence, arcs: Sequence[tuple[int, int]]) -> list[str]:
+        """The most probable relation of each of some arcs (h, m) of a sentence."""
+        if not arcs:
+            return []
+        [tagged] = self._tagged([sentence], ParseOptions())
+        heads, modifiers = np.array(arcs, np.int64).T
+        return [self.labels[k] for k in self._decoder.best_labels(tagged, (heads, modifiers))]
 
     @property
-    def _decoder(self) -> Decoder | TransitionDecoder:
-        if isinstance(self.model, CovingtonModel):
-            return TransitionDecoder(self.model)
-        return Decoder(self.model, self.projective, self.root)
+    def needed_tokenizer(self) -> Tokenizer:
+        """The tokeniser.
 
-    def _tokenized(self, pieces: Iterable[str]) -> Iterator[Sentence]:
+        Raises:
+            ModelError: there is none.
+        """
         if self.tokenizer is None:
             raise ModelError("this parser has no tokeniser: give sentences, not text")
-        return self.tokenizer.tokenize(pieces)
+        return self.tokenizer
 
-    def _parsed(
-        self, sentences: Iterable[Sentence], wishes: Wishes, retag: bool, threads: int | None
-    ) -> Iterator[Sentence]:
-        for batch in batches(sentences):
-            tagged = self._tagged(batch, retag, threads)
-            yield from self._decoder.parse(tagged, wishes, threads)
+    @property
+    def _decoder(self) -> Decoder:
+        return make_decoder(self.model, self.projective, self.root)
 
-    def _tagged(
-        self, sentences: list[Sentence], retag: bool, threads: int | None
-    ) -> list[Sentence]:
-        """Copies of the sentences, with tags."""
-        if retag and self.tagger is None:
+    def _check(self, options: ParseOptions) -> None:
+        self._decoder.check(options)
+        if options.retag and self.tagger is None:
             raise ModelError("this parser has no tagger: parse without retagging")
-        bare = [k for k, one in enumerate(sentences) if retag or _is_bare(one)]
+
+    def _parsed(self, sentences: Iterable[Sentence], options: ParseOptions) -> Iterator[Sentence]:
+        for batch in full_batches(sentences):
+            yield from self._decoder.parse(self._tagged(batch, options), options)
+
+    def _tagged(self, sentences: list[Sentence], options: ParseOptions) -> list[Sentence]:
+        """Copies of the sentences, with tags."""
+        if any(isinstance(one, str) for one in sentences):
+            raise TypeError("got text where sentences are expected: use parser.pipe for texts")
+        untagged = [k for k, one in enumerate(sentences) if options.retag or not _has_tags(one)]
         copies = [sentence.copy() for sentence in sentences]
-        if bare and self.tagger is not None:
-            tagged = self.tagger.tag([sentences[k] for k in bare], threads=threads)
-            for k, sentence in zip(bare, tagged, strict=True):
+        if untagged and self.tagger is not None:
+            tagged = self.tagger.tag([sentences[k] for k in untagged], threads=options.threads)
+            for k, sentence in zip(untagged, tagged, strict=True):
                 copies[k] = sentence
         return copies
 
+    @property
+    def _parts(self) -> dict[str, Any]:
+        parts = {"model": self.model, "tagger": self.tagger, "tokenizer": self.tokenizer}
+        return {name: part for name, part in parts.items() if part is not None}
+
+    def summary(self) -> dict[str, str]:
+        """What the parser is, line by line, for `repr` and notebooks."""
+        about = self.training
+        lines = {
+            "kind": self.kind,
+            "trees": f"{'projective' if self.projective else 'non-projective'}, {self.root} root",
+            "relations": str(len(self.labels)),
+            "reads": "text and sentences" if self.tokenizer is not None else "sentences",
+            "tagger": "yes" if self.tagger is not None else "no",
+        }
+        if "words" in about:
+            lines["learnt from"] = f"{about['sentences']:,} sentences, {about['words']:,} words"
+        if "las" in about:
+            lines["dev"] = f"UAS {about['uas']:.2f}, LAS {about['las']:.2f}"
+        return lines
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parser to one file, whole or not at all."""
-        parts = {name: part for name in _PARTS if (part := getattr(self, name)) is not None}
+        parts = self._parts
         tensors = {
             f"{name}.{key}": array
             for name, part in parts.items()
@@ -281,14 +382,16 @@ class Parser:
         """
         path = find_model(path_or_name)
         tensors, metadata = read_model(path)
-        if metadata.get("kind") not in _KINDS:
+        try:
+            kind = find_kind(str(metadata.get("kind")))
+        except OptionError:
             raise ModelError(
-                f"{path}: no parser of the kind {' or '.join(map(repr, _KINDS))}: use another model"
-            )
-        kinds: dict[str, Any] = {
-            "model": _KINDS[metadata["kind"]],
-            "tagger": Tagger,
-            "tokenizer": Tokenizer,
+                f"{path}: no parser of the kind {quoted(kind_names())}: use another model"
+            ) from None
+        restore: dict[str, Callable[..., Any]] = {
+            "model": kind.restore,
+            "tagger": Tagger.restore,
+            "tokenizer": Tokenizer.restore,
         }
         parts = {}
         for name, about in metadata["parts"].items():
@@ -297,7 +400,7 @@ class Parser:
                 for key, array in tensors.items()
                 if key.partition(".")[0] == name
             }
-            parts[name] = kinds[name].restore(own, about)
+            parts[name] = restore[name](own, about)
         return cls(
             **parts,
             projective=metadata["projective"],
@@ -311,6 +414,5 @@ def load(path_or_name: str | os.PathLike[str]) -> Parser:
     return Parser.load(path_or_name)
 
 
-def _is_bare(sentence: Sentence) -> bool:
-    """Whether no word has a tag."""
-    return all(tag == "_" for tag in chain(sentence.upos, sentence.xpos))
+def _has_tags(sentence: Sentence) -> bool:
+    return any(tag != "_" for tag in chain(sentence.upos, sentence.xpos))

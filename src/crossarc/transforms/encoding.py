@@ -54,11 +54,11 @@ def marks_of_lifting(
 def _ranked(heads: Sequence[int], lifted: Sequence[int], marks: list[Mark]) -> list[Mark]:
     """The marks with the rank of each head, by restoring the tree and counting.
 
-    At its turn the head is always among the candidates: see `Restoring.turns`.
+    The head of each is then among the candidates: see `Restoring.lifted_words`.
     """
     ranked = list(marks)
     restoring = Restoring(lifted, marks)
-    for m in restoring.turns():
+    for m in restoring.lifted_words():
         h = heads[m - 1]
         ranked[m - 1] = marks[m - 1]._replace(rank=restoring.candidates(m).index(h) + 1)
         restoring.move(m, h)

@@ -13,7 +13,7 @@ __all__ = ["closest_projective_heads"]
 def closest_projective_heads(tree: Tree) -> NDArray[np.int64]:
     """Heads of the projective tree that changes fewest heads, by Eisner's algorithm, O(n^3).
 
-    Of several such trees, one is taken in which as many changed words as possible hang from an
+    Of several such trees, the result is one in which as many changed words as possible hang from an
     ancestor, and of these one whose new heads are nearest to the old ones: the number of arcs on
     the way from the old head to the new one, in the tree given, is summed over the words. If
     several are left, the algorithm decides, the same way each time. A single root stays single.
@@ -36,10 +36,10 @@ def _costs(heads: NDArray[np.int64]) -> NDArray[np.float64]:
     depths = common.diagonal()
     distances = depths[:, None] + depths[None, :] - 2.0 * common
 
-    # One stranger outweighs all distances together, one changed head all strangers.
-    stranger = float(n * (n + 1))
-    changed = float(n + 1) * stranger
-    costs = distances[:, [0, *heads]] + stranger * (1.0 - above.T)
+    # A head that is no ancestor outweighs all distances, one changed head all of these.
+    no_ancestor = float(n * (n + 1))
+    changed = float(n + 1) * no_ancestor
+    costs = distances[:, [0, *heads]] + no_ancestor * (1.0 - above.T)
     costs[:, 1:] += changed
     costs[heads, np.arange(1, n + 1)] = 0.0
     return costs

@@ -18,7 +18,7 @@ def restored_heads(heads: Sequence[int], marks: Sequence[Mark]) -> list[int]:
         marks: of its words.
     """
     restoring = Restoring(heads, marks)
-    for m in restoring.turns():
+    for m in restoring.lifted_words():
         h = restoring.marked_head(m)
         if h is not None:
             restoring.move(m, h)
@@ -39,13 +39,13 @@ class Restoring:
         for m, h in enumerate(heads, 1):
             self._children[h].append(m)
 
-    def turns(self) -> Iterator[int]:
-        """Lifted words, top down in the tree as it becomes; the caller moves each at its turn.
+    def lifted_words(self) -> Iterator[int]:
+        """Lifted words, top down in the tree as it becomes; the caller moves each when it comes.
 
-        A word m hangs from g, an ancestor of its former head h. If every turn so far moved the
+        A word m hangs from g, an ancestor of its former head h. If every word so far was moved the
         right way, the path from the root to g is as it was before lifting. Words that were between
-        g and h and now hang from above g are nearer to the root than m, so they have had their
-        turn, and h is below g.
+        g and h and now hang from above g are nearer to the root than m, so they have been
+        moved, and h is below g.
         """
         done: set[int] = set()
         level = [0]
@@ -77,10 +77,10 @@ class Restoring:
 
     def candidates(self, m: int) -> list[int]:
         """Words below the head of m that have the label which its mark names."""
-        wanted = self._marks[m].head_label
-        if wanted is None:
+        label = self._marks[m].head_label
+        if label is None:
             return []
-        return [u for u in self._below(m) if self._marks[u].label == wanted]
+        return [u for u in self._below(m) if self._marks[u].label == label]
 
     def _next_level(self, level: list[int]) -> list[int]:
         return [m for h in level for m in self._children[h]]

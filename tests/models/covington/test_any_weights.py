@@ -29,8 +29,8 @@ def random_model(
         beam=beam,
         bits=12,
     )
-    chance = np.random.default_rng(seed)
-    model.weights = chance.integers(-99, 100, model.size).astype(np.int16)
+    rng = np.random.default_rng(seed)
+    model.weights = rng.integers(-99, 100, model.size).astype(np.int16)
     return model
 
 
@@ -42,7 +42,7 @@ def test_greedy_parse_follows_the_definition(max_degree: int | None, root: str) 
     short = [one for one in bank if len(one) <= 12][:12]
     model = random_model(bank, 7, max_degree=max_degree, root=root)
     encoded = model.encode(short)
-    heads, labels, asked = model.parse(encoded)
+    heads, labels, asked = model.parse_encoded(encoded)
     for s, begin in enumerate(encoded.words):
         words = slice(begin, begin + encoded.sizes[s])
         expected = PlainParser(model, encoded, s).parse()
@@ -60,7 +60,7 @@ def test_trees_obey_the_constraint(seed: int, max_degree: int | None, root: str,
     bank = sample()
     model = random_model(bank, seed, max_degree=max_degree, root=root, beam=beam)
     encoded = model.encode(bank)
-    heads, labels, _ = model.parse(encoded)
+    heads, labels, _ = model.parse_encoded(encoded)
     for s, begin in enumerate(encoded.words):
         own = slice(begin, begin + encoded.sizes[s])
         tree = Tree(heads[own])
@@ -77,7 +77,7 @@ def test_given_heads_stay(seed: int, max_degree: int | None, beam: int) -> None:
     encoded = model.encode(bank)
     kept = np.random.default_rng(seed).random(len(encoded.heads)) < 0.4
     fixed = np.where(kept, encoded.heads, -1)
-    heads, _, _ = model.parse(encoded, fixed)
+    heads, _, _ = model.parse_encoded(encoded, fixed)
     assert heads[kept].tolist() == fixed[kept].tolist()
     for s, begin in enumerate(encoded.words):
         assert Tree(heads[begin : begin + encoded.sizes[s]]).is_single_root
@@ -87,7 +87,7 @@ def test_all_heads_given_leave_no_choice() -> None:
     bank = sample()
     model = random_model(bank, 1, max_degree=0)
     encoded = model.encode(bank)
-    heads, _, asked = model.parse(encoded, encoded.heads)
+    heads, _, asked = model.parse_encoded(encoded, encoded.heads)
     assert heads.tolist() == encoded.heads.tolist()
     assert asked.sum() == 0
 
@@ -96,10 +96,10 @@ def test_a_beam_of_one_is_greedy() -> None:
     bank = sample()
     model = random_model(bank, 3, max_degree=1)
     encoded = model.encode(bank)
-    expected = model.parse(encoded)
+    expected = model.parse_encoded(encoded)
     total = len(encoded.heads)
     heads, labels, asked = (np.zeros(k, np.int64) for k in (total, total, len(encoded)))
-    parse = model.on(parse_with_beam, encoded, model.weights)
+    parse = model.bind(parse_with_beam, encoded, model.weights)
     parse(1, np.full(total, -1), heads, labels, asked, 0, len(encoded))
     for found, wanted in zip((heads, labels, asked), expected, strict=True):
         assert found.tolist() == wanted.tolist()
@@ -112,7 +112,7 @@ def test_a_wide_beam_finds_the_best_derivation(max_degree: int | None) -> None:
     short = [one for one in bank if len(one) == 4][:5]
     model = random_model(bank, 11, max_degree=max_degree, beam=5000)
     encoded = model.encode(short)
-    heads, _, _ = model.parse(encoded)
+    heads, _, _ = model.parse_encoded(encoded)
     for s, begin in enumerate(encoded.words):
         _, best = max(PlainParser(model, encoded, s).derivations(), key=itemgetter(0))
         best.finish()

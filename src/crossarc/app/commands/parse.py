@@ -3,35 +3,63 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crossarc.app.files import (
+    SAMPLE,
     ModelOption,
     OnError,
     OnErrorOption,
-    OutputOption,
     Progress,
     WorkersOption,
+    file_stem,
     open_treebank,
+    refused_options,
     report_skipped,
+    stdin_once,
 )
+from crossarc.errors import TreebankError
 
 if TYPE_CHECKING:
     from crossarc.parser import Parser
-    from crossarc.treebank import Sentence
+    from crossarc.parser.options import ParseKeywords
+    from crossarc.treebank import Sentence, SentenceReader
 
 __all__ = ["chosen_parser", "parse"]
 
 
 def parse(
-    file: Annotated[str, typer.Argument(metavar="IN", help="Treebank, or text with --text.")] = "-",
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="IN...",
+            help="Treebanks, or text with --text, --lines or --tokenized; standard input if none.",
+            show_default=False,
+        ),
+    ] = None,
     model: ModelOption = None,
-    output: OutputOption = "-",
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write: a file, or a folder for a file an input; - is standard output.",
+        ),
+    ] = "-",
     text: Annotated[bool, typer.Option("--text", help="The input is raw text.")] = False,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="The input is raw text, one sentence a line.")
+    ] = False,
+    tokenized: Annotated[
+        bool,
+        typer.Option("--tokenized", help="One sentence a line, its words divided by spaces."),
+    ] = False,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Say how sure each head and relation is.")
     ] = False,
@@ -47,30 +75,141 @@ def parse(
     retag: Annotated[
         bool, typer.Option("--retag", help="Replace the tags and lemmas of the input.")
     ] = False,
+    projective: Annotated[
+        bool | None,
+        typer.Option(
+            "--projective/--nonprojective",
+            help="Whether arcs may cross; by default as the parser was trained.",
+            show_default=False,
+        ),
+    ] = None,
     workers: WorkersOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Parse sentences or raw text; HEAD and DEPREL of the input are replaced."""
-    from crossarc.treebank import write_conllu
+    """Parse sentences or raw text; HEAD and DEPREL of the input are replaced.
 
-    parser = chosen_parser(model, text)
-    wishes: dict[str, Any] = {
+    From a pipe or a terminal, the trees of --lines, --tokenized and of treebanks are written as
+    soon as the input waits.
+    """
+    from crossarc.parser import ParseOptions
+
+    paths = files or ["-"]
+    stdin_once(*paths)
+    form = _input_form(text, lines, tokenized)
+    options: ParseKeywords = {
         "probabilities": probabilities,
         "kbest": kbest,
         "min_risk": min_risk,
         "keep_heads": keep_heads,
         "retag": retag,
+        "projective": projective,
         "threads": workers,
     }
-    if text:
-        from crossarc.text import read_text
+    with refused_options():
+        ParseOptions.build(dict(options), text=form is not None)
+    outputs = _outputs(paths, output)
+    parser = chosen_parser(model, form is not None)
+    for path, target in zip(paths, outputs, strict=True):
+        _parse_one(parser, path, target, form, options, on_error)
 
-        write_conllu(parser.parse_text(read_text(file), **wishes), output)
+
+def _input_form(text: bool, lines: bool, tokenized: bool) -> str | None:
+    """Which kind of text the input is; None for a treebank."""
+    chosen = [
+        name
+        for name, is_given in (("text", text), ("lines", lines), ("tokenized", tokenized))
+        if is_given
+    ]
+    if len(chosen) > 1:
+        flags = " / ".join(f"--{name}" for name in chosen)
+        raise typer.BadParameter("the input has one form: give one of them", param_hint=flags)
+    return chosen[0] if chosen else None
+
+
+def _outputs(paths: list[str], output: str) -> list[str]:
+    """Where the parse of each input goes; checked before any work."""
+    for path in paths:
+        if path not in ("-", SAMPLE):
+            Path(path).stat()
+    if not output.endswith(os.sep) and not Path(output).is_dir():
+        if len(paths) > 1 and output != "-":
+            raise typer.BadParameter(
+                f"{output} is one file, and there are {len(paths)} inputs: give a folder, such as "
+                f"{output}{os.sep}",
+                param_hint="-o",
+            )
+        return [output] * len(paths)
+    Path(output).mkdir(parents=True, exist_ok=True)
+    targets = [str(Path(output) / f"{_name(path)}.conllu") for path in paths]
+    for path, target in zip(paths, targets, strict=True):
+        if targets.count(target) > 1:
+            raise typer.BadParameter(
+                f"{target} would hold several inputs: rename one of them", param_hint="-o"
+            )
+        if Path(target).exists() and Path(path).exists() and Path(target).samefile(path):
+            raise typer.BadParameter(
+                f"{target} is an input: write to another folder", param_hint="-o"
+            )
+    return targets
+
+
+def _name(path: str) -> str:
+    return {"-": "stdin", SAMPLE: "sample"}.get(path) or file_stem(path)
+
+
+def _parse_one(
+    parser: Parser,
+    path: str,
+    target: str,
+    form: str | None,
+    options: ParseKeywords,
+    on_error: OnError,
+) -> None:
+    from crossarc.treebank import write_conllu
+
+    if form is None:
+        reader = open_treebank(path, on_error=on_error)
+        parsed = _piped(parser, _hinted(reader), path, options)
+        write_conllu(Progress(parsed, reader.name, quiet=target == "-"), target)
+        report_skipped(reader)
         return
-    reader = open_treebank(file, on_error=on_error)
-    sentences: Iterable[Sentence] = Progress(reader)
-    write_conllu(parser.parse(sentences, **wishes), output)
-    report_skipped(reader)
+    from crossarc.parser.lines import line_sentences, split_lines
+    from crossarc.text import read_text
+
+    pieces = read_text(path)
+    if form == "text":
+        parsed = parser.parse_text(pieces, **options)
+    else:
+        tokenizer = None if form == "tokenized" else parser.needed_tokenizer
+        parsed = _piped(parser, line_sentences(split_lines(pieces), tokenizer), path, options)
+    write_conllu(Progress(parsed, path, quiet=target == "-"), target)
+
+
+def _piped(
+    parser: Parser, sentences: Iterator[Sentence], path: str, options: ParseKeywords
+) -> Iterator[Sentence]:
+    """Parsed sentences; where the input may wait, what is finished is written before."""
+    if path == "-" and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode):
+        return parser.pipe(sentences, on_wait=sys.stdout.buffer.flush, **options)
+    return parser.parse(sentences, **options)
+
+
+def _hinted(reader: SentenceReader) -> Iterator[Sentence]:
+    """The sentences of a treebank; if the first is none, the error names the options for text."""
+    count = 0
+    try:
+        for sentence in reader:
+            count += 1
+            yield sentence
+    except TreebankError as error:
+        if count:
+            raise
+        raise TreebankError(
+            f"{error.what}; for raw text, add --text, --lines or --tokenized",
+            source=error.source,
+            line=error.line,
+            sent_id=error.sent_id,
+        ) from None
 
 
 def chosen_parser(model: str | None, text: bool = False) -> Parser:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-from enum import StrEnum
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,10 +19,12 @@ from crossarc.app.files import (
     WorkersOption,
     counted,
     open_treebank,
+    refused_options,
     report_skipped,
     stdin_once,
 )
 from crossarc.errors import ModelError
+from crossarc.models.kinds import find_kind, kind_names
 
 if TYPE_CHECKING:
     from crossarc.learning import Progress as Passes
@@ -29,26 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-
-class Kind(StrEnum):
-    """How trees are found."""
-
-    graph = "graph"
-    covington = "covington"
-
-
-class Learner(StrEnum):
-    """How the scores of arcs are learnt."""
-
-    loglinear = "loglinear"
-    perceptron = "perceptron"
-
-
-class RootRule(StrEnum):
-    """How many words may hang from the root."""
-
-    single = "single"
-    multi = "multi"
+_SUMMARIES = "; ".join(f"{name}: {find_kind(name).summary}" for name in kind_names())
 
 
 def train(
@@ -62,14 +47,7 @@ def train(
             metavar="DEV", help="Held-out treebank: decides when to stop and how sure to be."
         ),
     ] = None,
-    kind: Annotated[
-        Kind,
-        typer.Option(help="The best of all trees, or one pair of words after the other."),
-    ] = Kind.graph,
-    learner: Annotated[
-        Learner | None,
-        typer.Option(help="How to learn; loglinear by default, for covington perceptron."),
-    ] = None,
+    kind: Annotated[str, typer.Option(help=f"{_SUMMARIES}.")] = "graph",
     projective: Annotated[
         bool | None,
         typer.Option(
@@ -78,16 +56,11 @@ def train(
             show_default=False,
         ),
     ] = None,
-    max_degree: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="K", help="Covington: largest degree of an arc; else any."),
-    ] = None,
-    beam: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="B", help="Covington: partial trees to keep; 1, greedy."),
-    ] = None,
     root: Annotated[
-        RootRule | None, typer.Option(help="Roots of a tree; by default as in the treebank.")
+        str | None,
+        typer.Option(
+            metavar="single|multi", help="Roots of a tree; by default as in the treebank."
+        ),
     ] = None,
     predicted_tags: Annotated[
         bool,
@@ -101,11 +74,15 @@ def train(
     seed: Annotated[int, typer.Option(help="Seed of the order of sentences.")] = 0,
     workers: WorkersOption = None,
     on_error: OnErrorOption = OnError.stop,
+    **of_kind: Any,
 ) -> None:
     """Train a parser on a treebank, with a tokeniser and a tagger for raw text."""
     from crossarc.parser import Parser
 
-    _check_kind(kind, learner, projective, max_degree, beam)
+    options = {"projective": projective, "root": root, "passes": passes, **of_kind}
+    given = {name: value for name, value in options.items() if value is not None}
+    with refused_options():
+        find_kind(kind).build_options(given)
     stdin_once(file, dev)
     _check_writable(output)
     sentences = _read(file, on_error)
@@ -115,21 +92,61 @@ def train(
     parser = Parser.train(
         sentences,
         held_out,
-        kind=kind.value,
-        learner=None if learner is None else learner.value,
-        projective=projective,
-        max_degree=max_degree,
-        beam=beam,
-        root=None if root is None else root.value,
+        kind=kind,
         predicted_tags=predicted_tags,
-        passes=passes,
         seed=seed,
         threads=workers,
         progress=shown,
+        **given,
     )
     shown.clear()
     _save(parser, output)
     _say_what_was_learnt(parser, output)
+
+
+def _kind_flags() -> list[inspect.Parameter]:
+    """A flag for each option that some kind has and declares to be one."""
+    flags: dict[str, Mapping[str, Any]] = {}
+    owners: dict[str, list[str]] = {}
+    for kind in kind_names():
+        for one in fields(find_kind(kind).options):
+            if "flag" in one.metadata:
+                flags.setdefault(one.name, one.metadata)
+                owners.setdefault(one.name, []).append(kind)
+    return [_flag(name, metadata, owners[name]) for name, metadata in flags.items()]
+
+
+def _flag(name: str, metadata: Mapping[str, Any], owners: list[str]) -> inspect.Parameter:
+    shown = metadata["flag"]
+    scope = "" if len(owners) == len(kind_names()) else f"Kind {' or '.join(owners)}: "
+    information = typer.Option(
+        f"--{name.replace('_', '-')}",
+        min=metadata["minimum"],
+        metavar=shown["metavar"] or "|".join(metadata["choices"] or ()) or None,
+        help=f"{scope}{shown['help']}",
+        show_default=False,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[shown["type"] | None, information],
+    )
+
+
+def _with_kind_flags(command: Callable[..., None]) -> None:
+    """Let Typer see the flags of kinds in place of the keyword arguments."""
+    own = inspect.signature(command, eval_str=True)
+    named = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    everything = own.replace(parameters=[*named, *_kind_flags()])
+    command.__signature__ = everything  # type: ignore[attr-defined]
+    command.__annotations__ = {
+        **{one.name: one.annotation for one in everything.parameters.values()},
+        "return": None,
+    }
+
+
+_with_kind_flags(train)
 
 
 def _read(path: str, on_error: OnError) -> list[Sentence]:
@@ -141,29 +158,6 @@ def _read(path: str, on_error: OnError) -> list[Sentence]:
     if not any((one.heads >= 0).any() for one in sentences):
         raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
     return sentences
-
-
-def _check_kind(
-    kind: Kind,
-    learner: Learner | None,
-    projective: bool | None,
-    max_degree: int | None,
-    beam: int | None,
-) -> None:
-    """Refuse options that the kind of parser does not have."""
-    if kind is Kind.graph:
-        for name, value in (("--max-degree", max_degree), ("--beam", beam)):
-            if value is not None:
-                raise typer.BadParameter("only with --kind covington", param_hint=name)
-    elif learner is Learner.loglinear:
-        raise typer.BadParameter(
-            "--kind covington learns by the perceptron", param_hint="--learner"
-        )
-    elif None not in (projective, max_degree) and projective != (max_degree == 0):
-        raise typer.BadParameter(
-            "--projective means 0, --nonprojective more: give one of them",
-            param_hint="--max-degree",
-        )
 
 
 def _check_writable(path: str) -> None:
@@ -214,7 +208,7 @@ def _warn(path: str, sentences: list[Sentence]) -> None:
 
 def _say_what_was_learnt(parser: Parser, output: str) -> None:
     about = parser.training
-    degree = getattr(parser.model, "max_degree", None)
+    degree = about.get("max_degree")
     crossing = f"degree at most {degree}" if degree else "non-projective"
     trees = f"{'projective' if parser.projective else crossing}, {parser.root} root"
     dev = f"; dev UAS {about['uas']:.2f}, LAS {about['las']:.2f}" if "las" in about else ""

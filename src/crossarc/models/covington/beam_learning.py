@@ -23,7 +23,7 @@ from crossarc.inference.transition.system import (
     begin_given,
 )
 from crossarc.kernels import kernel, subkernel
-from crossarc.models.covington.beams import (
+from crossarc.models.covington.beam import (
     Beam,
     advance,
     best_item,
@@ -32,14 +32,15 @@ from crossarc.models.covington.beams import (
     make_beam,
     start_pairs,
 )
-from crossarc.models.covington.choosing import (
+from crossarc.models.covington.decisions import (
+    LEARN_ARGUMENTS,
     Model,
     Rules,
     Scratch,
+    apply_transition,
     make_scratch,
     next_choice,
     score_actions,
-    take,
 )
 from crossarc.models.covington.features import MODEL_ROWS, add_arc, seeds_of
 from crossarc.models.covington.learning import (
@@ -49,7 +50,6 @@ from crossarc.models.covington.learning import (
     learn_end,
     learn_label,
 )
-from crossarc.models.covington.signatures import LEARN_ARGUMENTS
 
 __all__ = ["learn_with_beam"]
 
@@ -82,7 +82,7 @@ def _first_difference(beam: Beam, b: int, c: int) -> int:
 def _search(
     model: Model, scratch: Scratch, rules: Rules, gold: Gold, reach: Ints, beam: Beam, row: int
 ) -> tuple[int, int, Bytes]:
-    """Fill the beam, with the gold derivation in its last place.
+    """Fill the beam, with the gold derivation in its last entry.
 
     Returns:
         how many gold transitions there were where the best item led by most, and its transitions
@@ -139,17 +139,17 @@ def _features(
                 break
             score_actions(model, scratch, forest, row, i, j)
             found[k * features : (k + 1) * features] = scratch.slots[:features] + past[k]
-            j = take(model, scratch, forest, row, past[k], i, j)
+            j = apply_transition(model, scratch, forest, row, past[k], i, j)
             k += 1
         end_word(forest, i)
     return found
 
 
 @subkernel()
-def _add(memory: Memory, places: Ints, amount: int) -> None:
-    for place in places:
-        memory.weights[place] += amount
-        memory.drift[place] += amount * memory.counts[0]
+def _add(memory: Memory, slots: Ints, amount: int) -> None:
+    for slot in slots:
+        memory.weights[slot] += amount
+        memory.drift[slot] += amount * memory.counts[0]
 
 
 @subkernel()

@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 from crossarc.inference.transition.pieces import HEAD, MARGIN, begin_word, end_word
 from crossarc.inference.transition.system import begin_given
 from crossarc.kernels import kernel
-from crossarc.models.covington.choosing import (
+from crossarc.models.covington.decisions import (
+    PARSE_ARGUMENTS,
+    RESULT_ARGUMENTS,
     Model,
     Rules,
+    apply_transition,
+    attach_rest,
     best_allowed,
-    finish,
     is_choice,
     make_scratch,
     next_choice,
     score_actions,
-    take,
 )
 from crossarc.models.covington.features import LABEL, MODEL_ROWS, seeds_of
-from crossarc.models.covington.signatures import PARSE_ARGUMENTS, RESULT_ARGUMENTS
 
 __all__ = ["parse_greedily"]
 
@@ -47,13 +48,13 @@ def parse_greedily(
     given: Ints,
     heads: Ints,
     labels: Ints,
-    asked: Ints,
+    pair_counts: Ints,
     begin: int,
     end: int,
 ) -> None:
     """Heads and labels of the sentences begin..end-1, and how many pairs were active.
 
-    O(n) memory; time O(pairs asked), and for pairs that are not active a few steps each.
+    O(n) memory; time O(active pairs), and for pairs that are not active a few steps each.
 
     Args:
         codes, sizes, starts, words: as in `Encoded`.
@@ -68,7 +69,7 @@ def parse_greedily(
         rules = Rules(bound, own, np.empty(n + 1, np.int64))
         forest = np.zeros((MODEL_ROWS, n + MARGIN), np.int64)
         begin_given(forest, own, rules.reach)
-        asked[s] = 0
+        pair_counts[s] = 0
         for i in range(1, n + 1):
             begin_word(forest)
             j = i - 1
@@ -77,11 +78,11 @@ def parse_greedily(
                 if j == 0:
                     break
                 if is_choice(allowed):
-                    asked[s] += 1
+                    pair_counts[s] += 1
                     score_actions(model, scratch, forest, row, i, j)
                 action = best_allowed(scratch.actions, allowed)
-                j = take(model, scratch, forest, row, action, i, j)
+                j = apply_transition(model, scratch, forest, row, action, i, j)
             end_word(forest, i)
-        finish(model, scratch, forest, row, own, single)
+        attach_rest(model, scratch, forest, row, own, single)
         heads[first : first + n] = forest[HEAD, 1 : n + 1]
         labels[first : first + n] = forest[LABEL, 1 : n + 1] - 1

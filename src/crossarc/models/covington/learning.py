@@ -12,7 +12,8 @@ from crossarc.inference.transition.oracle import cheapest
 from crossarc.inference.transition.pieces import HEAD, MARGIN, begin_word, end_word, leave_pair
 from crossarc.inference.transition.system import LEFT_ARC, NO_ARC, SHIFT, begin_given
 from crossarc.kernels import kernel, subkernel
-from crossarc.models.covington.choosing import (
+from crossarc.models.covington.decisions import (
+    LEARN_ARGUMENTS,
     Model,
     Rules,
     Scratch,
@@ -25,7 +26,6 @@ from crossarc.models.covington.choosing import (
     score_root,
 )
 from crossarc.models.covington.features import MODEL_ROWS, add_arc, seeds_of
-from crossarc.models.covington.signatures import LEARN_ARGUMENTS
 from crossarc.models.hashing import hash_code, hash_start, slot
 
 __all__ = [
@@ -53,7 +53,7 @@ class Memory(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """Heads and labels of a sentence, those of word 1 at 1; -1 where there is none."""
+    """Heads and labels of a sentence, those of word 1 at index 1; -1 where there is none."""
 
     heads: Ints
     labels: Ints
@@ -80,11 +80,11 @@ def correct(memory: Memory, scratch: Scratch, features: int, right: int, wrong: 
 
 @subkernel()
 def change(memory: Memory, scratch: Scratch, features: int, outcome: int, amount: int) -> None:
-    """Add to the weights of an outcome for the features at hand."""
+    """Add to the weights of an outcome for the features of the decision."""
     for k in range(features):
-        place = scratch.slots[k] + outcome
-        memory.weights[place] += amount
-        memory.drift[place] += amount * memory.counts[0]
+        index = scratch.slots[k] + outcome
+        memory.weights[index] += amount
+        memory.drift[index] += amount * memory.counts[0]
 
 
 @subkernel()
@@ -130,8 +130,8 @@ def learn_end(
 
 
 @subkernel()
-def _chance(seed: int, step: int) -> float:
-    """A number from 0 to 1 that looks random."""
+def _uniform(seed: int, step: int) -> float:
+    """A pseudo-random number from 0 to 1."""
     return slot(hash_code(hash_start(seed), step), 30) / (1 << 30)
 
 
@@ -160,7 +160,7 @@ def learn_greedily(
     Args:
         codes, sizes, starts, words: as in `Encoded`.
         exploring: how often, from 0 to 1, the best transition by the weights is followed even
-            where it is wrong, in place of the best one that costs nothing.
+            where it is wrong, instead of the best one that costs nothing.
     """
     model = Model(codes, plan, seeds_of(plan.shape[0]), bounds, bits, weights, permitted)
     memory = Memory(weights, drift, counts)
@@ -187,7 +187,7 @@ def learn_greedily(
                 free = best_allowed(scratch.actions, right)
                 wrong = not right >> action & 1
                 correct(memory, scratch, bounds[0], free if wrong else action, action)
-                if wrong and _chance(seed, counts[0]) >= exploring:
+                if wrong and _uniform(seed, counts[0]) >= exploring:
                     action = free
                 if action == SHIFT:
                     break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.inference.distribution import Root
 from crossarc.models.covington.templates import compile_plan
-from crossarc.models.encode import Encoded, Encoder
-from crossarc.models.linear import seen_labels
-from crossarc.models.packing import pack, unpack
-from crossarc.models.vocabulary import Vocabulary
+from crossarc.models.encode import Encoded, Encoder, Vocabulary, seen_labels
+from crossarc.models.kinds import RootRule
+from crossarc.models.protocol import Described
+from crossarc.models.storage import pack, unpack
 from crossarc.parallel import over_ranges
 from crossarc.treebank import Sentence
+from crossarc.trees import Tree
 
 __all__ = ["UNBOUNDED", "CovingtonModel"]
 
@@ -29,7 +29,7 @@ UNBOUNDED = 1 << 40
 _FORMAT = 1
 
 
-class CovingtonModel:
+class CovingtonModel(Described):
     """Trees by transitions: an action for each active pair of words, a label for each arc.
 
     Attributes:
@@ -41,13 +41,15 @@ class CovingtonModel:
         weights: one table, a run of weights for each feature.
     """
 
+    kind = "covington"
+
     def __init__(
         self,
         encoder: Encoder,
         labels: Sequence[str],
         *,
         max_degree: int | None,
-        root: Root,
+        root: RootRule,
         beam: int = 1,
         bits: int = 22,
     ) -> None:
@@ -66,7 +68,7 @@ class CovingtonModel:
         sentences: Sequence[Sentence],
         *,
         max_degree: int | None,
-        root: Root,
+        root: RootRule,
         beam: int = 1,
         cutoff: int = 2,
         bits: int = 22,
@@ -80,7 +82,7 @@ class CovingtonModel:
 
     @property
     def size(self) -> int:
-        """Weights in the table: the runs of the last slots reach beyond 2**bits."""
+        """Weights in the table: the runs of the last slots end after 2**bits."""
         return (1 << self.bits) + max(len(self.labels), 4)
 
     @property
@@ -92,7 +94,7 @@ class CovingtonModel:
         """Codes of all words; with `gold`, of their heads and labels too."""
         return self.encoder.encode(sentences, Vocabulary(self.labels) if gold else None)
 
-    def on(
+    def bind(
         self, kernel: Callable[..., None], encoded: Encoded, weights: NDArray[Any]
     ) -> Callable[..., None]:
         """A kernel of learning or of parsing with its first arguments filled in."""
@@ -112,9 +114,24 @@ class CovingtonModel:
         )
 
     def parse(
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        keep_heads: bool = False,
+        threads: int | None = None,
+    ) -> list[Tree]:
+        """The trees of a batch, with label numbers; with `keep_heads`, given heads stay."""
+        encoded = self.encode(sentences)
+        given = encoded.heads if keep_heads else None
+        heads, labels, _ = self.parse_encoded(encoded, given, threads)
+        ends = np.cumsum(encoded.sizes)[:-1]
+        pairs = zip(np.split(heads, ends), np.split(labels, ends), strict=True)
+        return [Tree(*pair) for pair in pairs] if len(sentences) else []
+
+    def parse_encoded(
         self, encoded: Encoded, given: Ints | None = None, threads: int | None = None
     ) -> tuple[Ints, Ints, Ints]:
-        """Heads and labels of all words, and the active pairs of each sentence.
+        """Heads and labels of all words, and the number of active pairs of each sentence.
 
         Args:
             given: heads that must stay, -1 for words without one.
@@ -122,24 +139,42 @@ class CovingtonModel:
         total = len(encoded.heads)
         fixed = np.full(total, -1, np.int64) if given is None else given
         heads, labels = np.zeros(total, np.int64), np.zeros(total, np.int64)
-        asked = np.zeros(len(encoded), np.int64)
+        pairs = np.zeros(len(encoded), np.int64)
         parse = self._search(encoded)
 
         def work(begin: int, end: int) -> None:
-            parse(fixed, heads, labels, asked, begin, end)
+            parse(fixed, heads, labels, pairs, begin, end)
 
         over_ranges(work, (encoded.sizes + 1).tolist(), threads)
-        return heads, labels, asked
+        return heads, labels, pairs
 
     def _search(self, encoded: Encoded) -> Callable[..., None]:
         """The kernel of the beam or of the greedy parser; the other one is not loaded."""
         if self.beam == 1:
             from crossarc.models.covington.greedy import parse_greedily
 
-            return self.on(parse_greedily, encoded, self.weights)
+            return self.bind(parse_greedily, encoded, self.weights)
         from crossarc.models.covington.beam import parse_with_beam
 
-        return partial(self.on(parse_with_beam, encoded, self.weights), self.beam)
+        return partial(self.bind(parse_with_beam, encoded, self.weights), self.beam)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The weights."""
+        return {"weights": self.weights}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to other weights."""
+        self.weights = np.asarray(state["weights"], np.int16)
+
+    def summary(self) -> dict[str, str]:
+        """What the model is, line by line."""
+        return {
+            "labels": str(len(self.labels)),
+            "weights": f"{np.count_nonzero(self.weights):,}",
+            "degree": "any" if self.max_degree is None else f"at most {self.max_degree}",
+            "root": self.root,
+            "beam": str(self.beam),
+        }
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The weights."""

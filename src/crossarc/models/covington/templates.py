@@ -1,13 +1,13 @@
 """The feature templates of the three decisions, as tables.
 
-A template is a list of atoms. An atom `place.column` is a code of the word at a place, with +1 or
--1 for the word after or before it; `@` stands for each morphological attribute in turn. Places:
+A template is a list of atoms. An atom `address.column` is a code of the word at an address, with +1
+or -1 for the word after or before it; `@` stands for each morphological attribute. Addresses:
 
     i, j      the pair; where a label is chosen, head and modifier; where a root is, the word and 0
     hi, hj    their heads       gj        the head of hj
     fi, fj    their first child, counted from the left       li, lj   their last child
 
-`label` is the relation of the word at a place, and the rest are numbers of the pair: `distance`,
+`label` is the relation of the word at an address, and the rest are numbers of the pair: `distance`,
 `state` (which of the two has a head; where a label is chosen, the direction), `pieces` (0 to 3
 or more), `lefts` and `rights` of i and j (how many children on that side, 0 to 3 or more).
 """
@@ -20,13 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.models.features import code_place, expanded
+from crossarc.models.features import code_offset, expanded
 
-__all__ = ["ACTIONS", "LABELS", "PLACES", "ROOTS", "Plan", "compile_plan"]
+__all__ = ["ACTIONS", "ADDRESSES", "LABELS", "ROOTS", "Plan", "compile_plan"]
 
 Ints = NDArray[np.int64]
 
-PLACES = ("i", "j", "hi", "hj", "gj", "fi", "li", "fj", "lj")
+ADDRESSES = ("i", "j", "hi", "hj", "gj", "fi", "li", "fj", "lj")
 NUMBERS = (
     "distance",
     "state",
@@ -34,7 +34,7 @@ NUMBERS = (
     "i.lefts",
     "j.lefts",
     "j.rights",
-    *(f"{place}.label" for place in PLACES),
+    *(f"{address}.label" for address in ADDRESSES),
 )
 
 _PAIR = (
@@ -196,9 +196,9 @@ class Plan:
     """Templates as numbers for kernels.
 
     Attributes:
-        atoms: (templates, k, 2): the place of each atom, and where its code lies, counted from the
-            first code of the word there. For a number of the pair the place is -1 and what follows
-            its index; after the last atom the place is -2.
+        atoms: (templates, k, 2): the address of each atom, and the offset of its code from the
+            first code of the word there. For a number of the pair the address is -1 and what
+            follows its index; after the last atom the address is -2.
         bounds: where the templates of actions, labels and roots end.
     """
 
@@ -212,9 +212,9 @@ def compile_plan(atoms: Sequence[str], attributes: Sequence[str]) -> Plan:
         [one for template in kind for one in expanded(template, attributes)]
         for kind in (ACTIONS, LABELS, ROOTS)
     ]
-    places = [[_atom(atom, atoms) for atom in one.split()] for kind in kinds for one in kind]
-    table = np.full((len(places), max(map(len, places)) + 1, 2), -2, np.int64)
-    for t, own in enumerate(places):
+    addresses = [[_atom(atom, atoms) for atom in one.split()] for kind in kinds for one in kind]
+    table = np.full((len(addresses), max(map(len, addresses)) + 1, 2), -2, np.int64)
+    for t, own in enumerate(addresses):
         table[t, : len(own)] = own
     return Plan(table, np.cumsum([len(kind) for kind in kinds]))
 
@@ -222,5 +222,5 @@ def compile_plan(atoms: Sequence[str], attributes: Sequence[str]) -> Plan:
 def _atom(atom: str, atoms: Sequence[str]) -> tuple[int, int]:
     if atom in NUMBERS:
         return -1, NUMBERS.index(atom)
-    place, _, column = atom.partition(".")
-    return PLACES.index(place), code_place(column, atoms)
+    address, _, column = atom.partition(".")
+    return ADDRESSES.index(address), code_offset(column, atoms)

@@ -1,7 +1,7 @@
-"""The choices of a parser by the scores of outcomes: an action, a label, a root.
+"""The decisions of a parser by the scores of outcomes: a transition, a label, a root.
 
-An outcome's score is the sum of its weights over the features of the choice. All weights are whole
-numbers, so sums are the same in any order.
+An outcome's score is the sum of its weights over the features of the decision. All weights are
+integers, so sums are the same in any order.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.transition.pieces import HEAD, is_closed, leave_pair, reach_pair
@@ -21,37 +22,69 @@ from crossarc.inference.transition.system import (
     given_arc,
     is_pending,
 )
-from crossarc.kernels import subkernel
+from crossarc.kernels import READ_INT, subkernel
 from crossarc.models.covington.features import (
+    ADDRESS_COUNT,
     LABEL,
     NUMBER_COUNT,
-    PLACE_COUNT,
     Hashes,
     add_arc,
+    describe_arc,
+    describe_pair,
+    describe_root,
     feature_slots,
-    look_at_arc,
-    look_at_pair,
-    look_at_root,
 )
 
 __all__ = [
+    "LEARN_ARGUMENTS",
+    "PARSE_ARGUMENTS",
+    "RESULT_ARGUMENTS",
     "Model",
     "Rules",
     "Scratch",
+    "apply_transition",
+    "attach_rest",
     "best_allowed",
     "best_label",
     "best_root",
-    "finish",
     "is_choice",
     "make_scratch",
     "next_choice",
     "score_actions",
     "score_root",
-    "take",
 ]
 
 Ints = NDArray[np.int64]
 Array = NDArray[Any]
+
+# Types of the arguments of kernels.
+_INTS = types.int64[::1]
+# codes, sizes, starts, words; plan, bounds, bits
+_FIRST = (
+    types.Array(types.int64, 2, "C", readonly=True),
+    READ_INT,
+    READ_INT,
+    READ_INT,
+    types.Array(types.int64, 3, "C", readonly=True),
+    READ_INT,
+    types.int64,
+)
+# permitted, bound, single
+_RULES = (types.Array(types.boolean, 2, "C", readonly=True), types.int64, types.boolean)
+#: Of parsing, first: with frozen weights.
+PARSE_ARGUMENTS = (*_FIRST, types.Array(types.int16, 1, "C", readonly=True), *_RULES)
+#: Of parsing, last: given, heads, labels, pair counts, begin, end.
+RESULT_ARGUMENTS = (READ_INT, _INTS, _INTS, _INTS, types.int64, types.int64)
+#: Of learning, first: with weights that change, then gold heads and labels, drift and counts.
+LEARN_ARGUMENTS = (
+    *_FIRST,
+    types.int32[::1],
+    *_RULES,
+    READ_INT,
+    READ_INT,
+    types.float64[::1],
+    _INTS,
+)
 
 
 class Model(NamedTuple):
@@ -77,9 +110,9 @@ class Rules(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for the features and scores of one choice."""
+    """Arrays for the features and scores of one decision."""
 
-    places: Ints
+    addresses: Ints
     numbers: Ints
     slots: Ints
     actions: Ints
@@ -89,9 +122,9 @@ class Scratch(NamedTuple):
 
 @subkernel()
 def make_scratch(templates: int, labels: int) -> Scratch:
-    """Room for choices of a model."""
+    """The arrays for a model."""
     return Scratch(
-        np.zeros(PLACE_COUNT, np.int64),
+        np.zeros(ADDRESS_COUNT, np.int64),
         np.zeros(NUMBER_COUNT, np.int64),
         np.zeros(templates, np.int64),
         np.zeros(ACTIONS, np.int64),
@@ -105,7 +138,7 @@ def next_choice(rules: Rules, forest: Ints, i: int, j: int) -> tuple[int, int]:
     """The next pair of i that is active or has a given arc, from (i, j) on; 0 if there is none.
 
     Returns:
-        its j, and the transitions there, a bit each: for a given arc that one alone.
+        its j, and the transitions there, a bit each: for a given arc only that one.
     """
     while j > 0:
         if is_closed(forest, rules.bound) and not is_pending(rules.reach, i, j + 1):
@@ -129,10 +162,10 @@ def is_choice(allowed: int) -> bool:
 
 
 @subkernel()
-def take(
+def apply_transition(
     model: Model, scratch: Scratch, forest: Ints, row: int, action: int, i: int, j: int
 ) -> int:
-    """Make a transition at (i, j), the label of its arc chosen; returns the j to go on with."""
+    """Make a transition at (i, j), with the best label for its arc; returns the next j."""
     if action == SHIFT:
         return 0
     if action != NO_ARC:
@@ -145,7 +178,7 @@ def take(
 @subkernel()
 def score_actions(model: Model, scratch: Scratch, forest: Ints, row: int, i: int, j: int) -> None:
     """The scores of all transitions at (i, j)."""
-    look_at_pair(forest, i, j, scratch.places, scratch.numbers)
+    describe_pair(forest, i, j, scratch.addresses, scratch.numbers)
     _score(model, scratch, row, 0, model.bounds[0], scratch.actions)
 
 
@@ -162,7 +195,7 @@ def best_allowed(scores: Ints, allowed: int) -> int:
 @subkernel()
 def best_label(model: Model, scratch: Scratch, forest: Ints, row: int, h: int, m: int) -> int:
     """The label of h -> m with the best score, of those permitted; the first of equals."""
-    look_at_arc(forest, h, m, scratch.places, scratch.numbers)
+    describe_arc(forest, h, m, scratch.addresses, scratch.numbers)
     _score(model, scratch, row, model.bounds[0], model.bounds[1], scratch.labels)
     permitted = model.permitted[min(h, 1)]
     best = -1
@@ -182,7 +215,7 @@ def _score(model: Model, scratch: Scratch, row: int, begin: int, end: int, score
         begin,
         end,
         model.bits,
-        scratch.places,
+        scratch.addresses,
         scratch.numbers,
         scratch.slots,
     )
@@ -212,13 +245,13 @@ def best_root(model: Model, scratch: Scratch, forest: Ints, row: int, given: Int
 @subkernel()
 def score_root(model: Model, scratch: Scratch, forest: Ints, row: int, m: int) -> int:
     """The score of m as the root."""
-    look_at_root(forest, m, scratch.places, scratch.numbers)
+    describe_root(forest, m, scratch.addresses, scratch.numbers)
     _score(model, scratch, row, model.bounds[1], model.bounds[2], scratch.root)
     return int(scratch.root[0])
 
 
 @subkernel()
-def finish(
+def attach_rest(
     model: Model, scratch: Scratch, forest: Ints, row: int, given: Ints, single: bool
 ) -> None:
     """Heads and labels of the words that have no head: 0, or under a single root the root word.

@@ -1,0 +1,149 @@
+"""What a parser needs of a model, whatever the model is made of.
+
+A `ScoringModel` gives scores of arcs, and the parser finds trees, probabilities and k best trees by
+inference. A `ParsingModel` builds one tree itself. `crossarc.models.kinds` lists the models that
+there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.treebank import Sentence
+from crossarc.trees import Tree
+
+__all__ = [
+    "ArcIndex",
+    "BatchScores",
+    "Described",
+    "Model",
+    "ParsingModel",
+    "ScoringModel",
+    "all_arcs",
+    "labelled_scores",
+    "tree_arcs",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+#: Heads and modifiers of some arcs of one sentence.
+ArcIndex = tuple[Ints, Ints]
+
+
+class Model(Protocol):
+    """What every model has: its name in the registry, its relations, its weights, its file."""
+
+    @property
+    def kind(self) -> str:
+        """The name under which `crossarc.models.kinds` knows this kind of model."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The relations, in the order of label numbers."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The weights that training changes, by name: a checkpoint."""
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to a checkpoint."""
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The arrays of a model file."""
+
+    def metadata(self) -> dict[str, Any]:
+        """The rest of a model file, as JSON can hold it."""
+
+
+class BatchScores(Protocol):
+    """The scores of a batch of sentences; what is computed once for a batch is kept here.
+
+    A model of higher order will have its factors here too, a `Parts` for each sentence by the name
+    of the factor, and `Decoder.trees` will hand them to the distribution.
+    """
+
+    @property
+    def arcs(self) -> Sequence[Floats]:
+        """Scores [h, m] of each sentence, for `SpanningTrees` or `ProjectiveTrees`."""
+
+    def label_log_probs(self, arcs: Sequence[ArcIndex]) -> list[Floats]:
+        """log p(l | h, m) of some arcs of each sentence: an array (arcs, labels) a sentence."""
+
+
+@runtime_checkable
+class ScoringModel(Model, Protocol):
+    """A model that scores arcs, and labels given an arc."""
+
+    def score(self, sentences: Sequence[Sentence], *, threads: int | None = None) -> BatchScores:
+        """The scores of a batch; HEAD and DEPREL are not read."""
+
+
+@runtime_checkable
+class ParsingModel(Model, Protocol):
+    """A model that builds one tree a sentence, without scores of others."""
+
+    def parse(
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        keep_heads: bool = False,
+        threads: int | None = None,
+    ) -> list[Tree]:
+        """The trees of a batch, with label numbers.
+
+        Args:
+            keep_heads: heads of the sentences, where they have one, are constraints.
+        """
+
+
+class Described:
+    """A `repr` of one line and a table for notebooks, both from `summary`."""
+
+    __slots__ = ()
+
+    def summary(self) -> dict[str, str]:
+        """What the object is, line by line."""
+        return {}
+
+    def __repr__(self) -> str:
+        described = "; ".join(f"{name}: {value}" for name, value in self.summary().items())
+        return f"<{type(self).__name__} {described}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th style="text-align:left">{escape(name)}</th>'
+            f'<td style="text-align:left">{escape(value)}</td></tr>'
+            for name, value in self.summary().items()
+        )
+        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+
+
+def tree_arcs(heads: Ints) -> ArcIndex:
+    """The arcs of a tree, one a word."""
+    return heads, np.arange(1, len(heads) + 1)
+
+
+def all_arcs(n: int) -> ArcIndex:
+    """All arcs [h, m] of a sentence of n words, m from 1 on, row by row; h = m included."""
+    heads, modifiers = np.divmod(np.arange((n + 1) * n), max(n, 1))
+    return heads, modifiers + 1
+
+
+def labelled_scores(batch: BatchScores) -> list[Floats]:
+    """Scores [h, m, l] of each sentence: the score of the arc plus log p(l | h, m).
+
+    The labels of an arc have probabilities that sum to 1, so that labels leave the distribution
+    over unlabelled trees as it is.
+    """
+    log_probs = batch.label_log_probs([all_arcs(len(arcs) - 1) for arcs in batch.arcs])
+    result = []
+    for arcs, logs in zip(batch.arcs, log_probs, strict=True):
+        n, labels = len(arcs) - 1, logs.shape[1]
+        scores = np.zeros((n + 1, n + 1, labels))
+        scores[:, 1:] = arcs[:, 1:, None] + logs.reshape(n + 1, n, labels)
+        result.append(scores)
+    return result
