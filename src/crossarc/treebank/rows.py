@@ -42,10 +42,9 @@ def row_of_word(body: bytes, word: int) -> int:
 
 def other_rows(body: bytes) -> Iterator[list[str]]:
     """The columns of the rows of multiword tokens and empty nodes."""
-    for line in body.decode().split("\n"):
-        row = line.removesuffix("\r").split("\t")
-        if not row[ID].isdigit():
-            yield row
+    for line in body.split(b"\n"):
+        if not line.partition(b"\t")[0].isdigit():
+            yield line.removesuffix(b"\r").decode().split("\t")
 
 
 def with_columns(body: bytes, written: Iterable[int], fields: Sequence[str]) -> bytes:

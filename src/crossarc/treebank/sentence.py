@@ -341,9 +341,11 @@ class Sentence:
     @property
     def multiword_tokens(self) -> tuple[MultiwordToken, ...]:
         """The surface tokens that are split into several words."""
+        if self._only_words:
+            return ()
         return tuple(
             MultiwordToken(int(first), int(last), row[FORM], row[MISC])
-            for row in self._other_rows()
+            for row in other_rows(self._raw[self._body : self._body_end])
             for first, dash, last in [row[ID].partition("-")]
             if dash
         )
@@ -351,7 +353,13 @@ class Sentence:
     @property
     def empty_nodes(self) -> tuple[EmptyNode, ...]:
         """The empty nodes, such as EmptyNode(id="8.1", form="likes", ...)."""
-        return tuple(EmptyNode(*row) for row in self._other_rows() if "." in row[ID])
+        if self._only_words:
+            return ()
+        return tuple(
+            EmptyNode(*row)
+            for row in other_rows(self._raw[self._body : self._body_end])
+            if "." in row[ID]
+        )
 
     def to_conllu(self) -> str:
         """The sentence as text, ending in a blank line."""
@@ -385,11 +393,6 @@ class Sentence:
             if HEAD in self._written:
                 self._fields[HEAD::COLUMNS] = head_fields(self._heads)
         return self._fields
-
-    def _other_rows(self) -> Iterator[list[str]]:
-        if self._only_words:
-            return iter(())
-        return other_rows(self._raw[self._body : self._body_end])
 
     def write_column(self, index: int, values: list[str]) -> None:
         """Replace a column of the words; columns have names for this, such as `forms`."""
