@@ -225,7 +225,7 @@ def test_case_counts_in_tokens_but_not_inside_multiword_tokens() -> None:
 
 
 def test_sentences_split_elsewhere() -> None:
-    """Counted by hand: one gold sentence of three is found; of six words only d has a wrong head."""
+    """Counted by hand: one gold sentence of three is found; of six words d is wrong."""
     gold = [sentence("a b", heads=[0, 1]), sentence("c d", heads=[2, 0]), sentence("e f")]
     system = [sentence("a b c d", heads=[0, 1, 4, 1]), sentence("e f")]
     scores = ca.evaluate(gold, system)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import crossarc as ca
+from crossarc.treebank.reader import OnError
 from crossarc.treebank.source import Readable
 
 GOOD = "# sent_id = good\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
@@ -77,6 +78,19 @@ def test_faults(body: str, line: int, what: str) -> None:
     assert [sentence.sent_id for sentence in reader] == ["good", "good"]
     assert reader.skipped == 1
     assert str(reader.first_problem) == str(error)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_conllu_plus_is_named(mark: str, on_error: OnError) -> None:
+    """Also where there are ten columns, so that none is taken for another."""
+    columns = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS PARSEME:MWE"
+    data = f"{mark}# global.columns = {columns}\n{GOOD}".encode()
+    with pytest.raises(ca.TreebankError, match=r"^<stream>:1: this is CoNLL-U Plus .* into MISC"):
+        list(ca.read_conllu(io.BytesIO(data), on_error=on_error))
+    same = data.replace(b"PARSEME:MWE", b"MISC")
+    (sentence,) = ca.read_conllu(io.BytesIO(same), on_error=on_error)
+    assert bytes(sentence) == same
 
 
 def test_bytes_that_are_not_utf8() -> None:

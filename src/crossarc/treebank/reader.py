@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 from typing import Literal
 
 from crossarc.errors import TreebankError
+from crossarc.treebank.columns import NAMES
 from crossarc.treebank.diagnose import diagnose, find_sent_id
 from crossarc.treebank.rows import BYTE_ORDER_MARK
 from crossarc.treebank.scan import Scan, scan
@@ -20,6 +21,7 @@ OnError = Literal["raise", "skip"]
 _BREAKS = re.compile(rb"[\r\n]*")
 # The last line may lack its line feed, and be blank all the same.
 _BLANK_LINES = re.compile(rb"\n(?:(?:\r?\n)+(?:\r\Z)?|\r\Z)")
+_GLOBAL_COLUMNS = re.compile(rb"#[ \t]*global\.columns[ \t]*=([^\r\n]*)")
 _LONGEST_SENTENCE = 1 << 28
 
 
@@ -117,12 +119,27 @@ class SentenceReader(Iterator[Sentence]):
         """The sentences of a block; the first of the file begins with its byte-order mark."""
         mark = BYTE_ORDER_MARK if self._line == 1 and data.startswith(BYTE_ORDER_MARK) else b""
         data = data.removeprefix(mark)
+        if self._line == 1:
+            self._refuse_other_columns(data)
         found = _scan(data)
         if found is not None:
             yield from self._split(found, mark, data, self._line)
         else:
             yield from self._one_by_one(mark, data)
         self._line += data.count(b"\n")
+
+    def _refuse_other_columns(self, data: bytes) -> None:
+        """Refuse CoNLL-U Plus with other columns than CoNLL-U, of which ten would be misread."""
+        match = _GLOBAL_COLUMNS.match(data)
+        if match is None or match[1].decode(errors="replace").split() == list(NAMES):
+            return
+        self._source.close()
+        raise TreebankError(
+            "this is CoNLL-U Plus with columns of its own (# global.columns): write the ten "
+            "columns of CoNLL-U, _ where there is none, and put the others into MISC",
+            source=self.name,
+            line=1,
+        )
 
     def _one_by_one(self, mark: bytes, data: bytes) -> Iterator[Sentence]:
         """The same for a block in which something is not valid."""
