@@ -58,7 +58,7 @@ def test_sentences_without_heads(tmp_path: Path) -> None:
     stopped = crossarc(*LIFT, "partial.conllu", "-o", "out.conllu", cwd=tmp_path)
     assert stopped.returncode == 1
     assert stopped.stderr.decode() == (
-        "crossarc: partial.conllu (sentence x1): word 1 has no head: fill in the HEAD column "
+        "crossarc: partial.conllu:201 (sentence x1): word 1 has no head: fill in the HEAD column "
         "first\n"
     )
     assert not (tmp_path / "out.conllu").exists()

@@ -34,7 +34,14 @@ GOLD = [build("a b", [0, 1], "one"), build("c d", [2, 0], "two")]
     [
         (GOLD[:1], r"system ends before sentence 2 \(sent_id two\) of gold"),
         ([*GOLD, build("e", [0])], r"gold ends before sentence 3 of system"),
-        ([GOLD[0], build("c", [0])], r"sentence 2 \(sent_id two\): gold has 2 words .* has 1"),
+        (
+            [GOLD[0], build("c", [0])],
+            r"sentence 2 \(sent_id two\): system ends before word 2 of gold, 'd'",
+        ),
+        (
+            [GOLD[0], build("c d d", [2, 0, 2], "long")],
+            r"sentence 2 \(sent_id long\): gold ends before word 3 of system, 'd'",
+        ),
         ([GOLD[0], build("c e", [2, 0])], r"sentence 2 \(sent_id two\): word 2 is 'd' .* 'e'"),
         ([GOLD[0], build("c d", [2, -1])], r"sentence 2 \(sent_id two\): word 2 .* in system"),
         (Path("system.conllu"), r"system must be sentences.*Use read_conllu"),

@@ -87,6 +87,16 @@ def test_losses_are_counted() -> None:
     )
 
 
+def test_unknown_fine_tags_are_written_as_the_coarse_ones() -> None:
+    """CoNLL-X (Buchholz and Marsi 2006): POSTAG is identical to CPOSTAG if not available."""
+    sentence = ca.Sentence.build(["a", "b"], upos=["X", "Y"], xpos=["_", "z"], heads=[0, 1])
+    assert [row.split("\t")[3:5] for row in written([sentence]).split("\n")[:2]] == [
+        ["X", "X"],
+        ["Y", "z"],
+    ]
+    assert sentence.xpos == ("_", "z")
+
+
 def test_sample_bank_as_conllx() -> None:
     """Trees and tags arrive; the sentences handed in are not changed."""
     sentences = sample()

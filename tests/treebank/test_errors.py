@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import crossarc as ca
+from crossarc.treebank.reader import OnError
 from crossarc.treebank.source import Readable
 
 GOOD = "# sent_id = good\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
@@ -50,6 +51,15 @@ def refusal(source: Readable) -> ca.TreebankError:
         (row("1-3", "_") + row(1, 0) + row(2, 1), 5, "a range ends at 3, after the last word 2"),
         (row("2-3", "_") + row(1, 0), 5, "range 2-3 does not fit"),
         (row("1-2", "_") + row("1-2", "_") + row(1, 0) + row(2, 1), 6, "range 1-2 does not fit"),
+        (
+            row(1, 0) + row("2-3", "_") + row("1.1", "_") + row(2, 1) + row(3, 1),
+            6,
+            "range 2-3 does not fit: it must stand right before word 2",
+        ),
+        (row(1, "9" * 40), 5, f"head {'9' * 40} is out of range: heads run from 0 to 1 here"),
+        (row(1, "9" * 5000), 5, f"head {'9' * 37}... is out of range"),
+        (row(1, "1000000000"), 5, "head 1000000000 is out of range"),
+        (row("9" * 5000, 0), 5, f"missing id 1: ids must count 1, 2, 3, ...: got {'9' * 37}..."),
         (row(1, 0) + row("1.2", "_"), 6, "empty node 1.2 does not fit: after word 1 comes 1.1"),
         (row("1.1", "_") + row(1, 0), 5, "empty node 1.1 does not fit: after word 0 comes 0.1"),
         (row("0.1", "_"), 5, "no words"),
@@ -68,6 +78,19 @@ def test_faults(body: str, line: int, what: str) -> None:
     assert [sentence.sent_id for sentence in reader] == ["good", "good"]
     assert reader.skipped == 1
     assert str(reader.first_problem) == str(error)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_conllu_plus_is_named(mark: str, on_error: OnError) -> None:
+    """Also where there are ten columns, so that none is taken for another."""
+    columns = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS PARSEME:MWE"
+    data = f"{mark}# global.columns = {columns}\n{GOOD}".encode()
+    with pytest.raises(ca.TreebankError, match=r"^<stream>:1: this is CoNLL-U Plus .* into MISC"):
+        list(ca.read_conllu(io.BytesIO(data), on_error=on_error))
+    same = data.replace(b"PARSEME:MWE", b"MISC")
+    (sentence,) = ca.read_conllu(io.BytesIO(same), on_error=on_error)
+    assert bytes(sentence) == same
 
 
 def test_bytes_that_are_not_utf8() -> None:

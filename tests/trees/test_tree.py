@@ -62,7 +62,8 @@ def test_only_inference_sets_scores() -> None:
         ([[0, 1]], "shape (1, 2)"),
         ([0.0, 1.0], "whole numbers"),
         ([0, 3], "word 2 has head 3, but there are only 2 words"),
-        ([0, -1], "word 2 has head -1"),
+        ([0, -2], "word 2 has head -2: use 0 for the root, -1 if it is not known"),
+        ([3, -1, 1], "a cycle: 1 -> 3 -> 1"),
         ([2, 1], "no root"),
         ([1, 0], "a cycle: 1 -> 1"),
         ([0, 3, 4, 2], "a cycle: 2 -> 3 -> 4 -> 2"),
@@ -74,6 +75,50 @@ def test_invalid_heads(heads: list[int], message: str) -> None:
     assert message in str(caught.value)
     assert isinstance(caught.value, CrossarcError)
     assert isinstance(caught.value, ValueError)
+
+
+def test_partial_trees() -> None:
+    """3 -> 1 and 4 -> 2 cross, whatever the head of word 4 is. Counted by hand."""
+    tree = Tree([3, 4, 0, -1], labels=["a", "b", "c", "_"])
+    assert tree.heads.tolist() == [3, 4, 0, -1]
+    assert not tree.is_complete
+    assert Tree([3, 4, 0, 3]).is_complete
+    assert (tree.crossings, tree.is_planar) == (1, False)
+    assert (Tree([3, -1, 0, -1, 3]).crossings, Tree([3, -1, 0, -1, 3]).is_planar) == (0, True)
+    assert Tree([-1]).crossings == 0
+    assert tree == Tree([3, 4, 0, -1], labels=["a", "b", "c", "_"])
+    assert tree != Tree([3, 4, 0, 0], labels=["a", "b", "c", "_"])
+    assert repr(Tree([-1, 0])) == "Tree([-1, 0])"
+    assert tree._repr_svg_() is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "is_projective",
+        "nonprojective_arcs",
+        "is_single_root",
+        "arc_degrees",
+        "degree",
+        "gap_degrees",
+        "gap_degree",
+        "block_degree",
+        "is_well_nested",
+    ],
+)
+def test_measures_that_depend_on_missing_heads(name: str) -> None:
+    with pytest.raises(TreebankError, match=r"^word 2 has no head: of a partial tree only cross"):
+        getattr(Tree([3, -1, 0, -1, 3]), name)
+
+
+@given(trees(max_words=9), st.data())
+def test_crossings_of_partial_trees(heads: list[int], data: st.DataObject) -> None:
+    """Those of the arcs that are left, counted by the definition."""
+    absent = data.draw(st.sets(st.integers(0, len(heads) - 1)))
+    left = [-1 if k in absent else head for k, head in enumerate(heads)]
+    arcs = [sorted((h, m)) for m, h in enumerate(left, 1) if h > 0]
+    crossings = sum(a < b < c < d for a, c in arcs for b, d in arcs)
+    assert Tree(left).crossings == crossings
 
 
 def test_long_cycles_are_shown_shortened() -> None:

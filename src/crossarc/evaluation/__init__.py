@@ -1,15 +1,14 @@
-"""Two sets of trees over the same words: scores, breakdowns, calibration, significance."""
+"""Two sets of trees over the same text: scores, breakdowns, calibration, significance."""
 
 from __future__ import annotations
 
-from crossarc.evaluation.breakdown import LENGTHS, Counts
 from crossarc.evaluation.calibration import (
     Calibration,
     ReliabilityBin,
     calibration,
     head_calibration,
 )
-from crossarc.evaluation.scores import Scores, evaluate
+from crossarc.evaluation.scores import LENGTHS, Counts, Scores, evaluate
 from crossarc.evaluation.significance import (
     Bootstrap,
     SentenceCounts,

@@ -5,16 +5,16 @@ All figures are fractions between 0 and 1, as in the literature, not percentages
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crossarc.errors import TreebankError
-from crossarc.evaluation.pairs import Pair, pairs
+from crossarc.evaluation.comparison import Comparison, Vocabulary, comparisons
+from crossarc.evaluation.segments import located_error
 from crossarc.treebank import Sentence
+from crossarc.treebank.word import head_probability
 
 __all__ = [
     "Calibration",
@@ -83,10 +83,10 @@ class Reliability:
     def add(self, probabilities: NDArray[np.float64], correct: NDArray[np.bool_]) -> None:
         """Count predictions; `probabilities` must lie in [0, 1]. O(k log bins) for k of them."""
         bins = len(self._count)
-        place = np.searchsorted(self._edges[1:-1], probabilities, side="right")
-        self._count += np.bincount(place, minlength=bins)
-        self._confidence += np.bincount(place, weights=probabilities, minlength=bins)
-        self._right += np.bincount(place[correct], minlength=bins)
+        bin_index = np.searchsorted(self._edges[1:-1], probabilities, side="right")
+        self._count += np.bincount(bin_index, minlength=bins)
+        self._confidence += np.bincount(bin_index, weights=probabilities, minlength=bins)
+        self._right += np.bincount(bin_index[correct], minlength=bins)
         self._squares += float(np.sum((probabilities - correct) ** 2))
         inner = np.clip(probabilities, self._margin, 1.0 - self._margin)
         with np.errstate(divide="ignore"):
@@ -149,16 +149,17 @@ def head_calibration(
 ) -> Calibration | None:
     """Calibration of the HeadProb values in MISC of `system` against the heads of `gold`.
 
-    Words without HeadProb are left out; None if no word has one. Sentences are read in step.
-    For log_loss, a HeadProb of 0 or 1 is read as 0.00005 or 0.99995, the furthest that it can be
-    from what was rounded to four decimals. O(words), memory of one sentence.
+    Words without HeadProb and words that are not aligned with one of gold are left out; None if
+    there is no other word. Sentences are read in step. For log_loss, a HeadProb of 0 or 1 is read
+    as 0.00005 or 0.99995, the furthest that it can be from what was rounded to four decimals.
+    O(words), memory of one batch.
 
     Raises:
-        TreebankError: the two differ in sentences or words, or a HeadProb is not a probability.
+        TreebankError: as for evaluate.
     """
     sums = HeadReliability(bins)
-    for pair in pairs(gold, system):
-        sums.add_sentence(pair)
+    for comparison in comparisons(gold, system, Vocabulary()):
+        sums.add_comparison(comparison)
     return sums.result() if sums.count else None
 
 
@@ -168,30 +169,29 @@ class HeadReliability(Reliability):
     def __init__(self, bins: int = 10) -> None:
         super().__init__(bins, margin=_HALF_LAST_PLACE)
 
-    def add_sentence(self, pair: Pair) -> None:
-        """Count the words of a sentence that have a HeadProb."""
-        if "HeadProb=" not in "|".join(pair.system.misc):
-            return
-        right = pair.gold.heads == pair.system.heads
+    def add_comparison(self, comparison: Comparison) -> None:
+        """Count the aligned words of a batch that have a HeadProb."""
         words: list[int] = []
         values: list[float] = []
-        for word, misc in enumerate(pair.system.misc):
-            for item in misc.split("|"):
-                name, _, value = item.partition("=")
-                if name == "HeadProb":
-                    words.append(word)
-                    values.append(_probability(value, f"{pair.place}: word {word + 1}"))
-        self.add(np.array(values, dtype=np.float64), right[words])
+        first = 0
+        for segment in comparison.segments:
+            for number, sentence in enumerate(segment.system, segment.number[1]):
+                if "HeadProb=" in "|".join(sentence.misc):
+                    for word, probability in _head_probabilities(sentence, number):
+                        words.append(first + word - 1)
+                        values.append(probability)
+                first += len(sentence)
+        if words:
+            counted = comparison.system.aligned[words]
+            right = comparison.in_system(comparison.heads)[words]
+            self.add(np.array(values, dtype=np.float64)[counted], right[counted])
 
 
-def _probability(value: str, place: str) -> float:
-    try:
-        p = float(value)
-    except ValueError:
-        p = math.nan
-    if not 0 <= p <= 1:
-        raise TreebankError(
-            f"{place} has HeadProb={value}, which is not a number from 0 to 1. "
-            "Correct it, or remove it from MISC."
-        )
-    return p
+def _head_probabilities(sentence: Sentence, number: int) -> Iterator[tuple[int, float]]:
+    for word, misc in enumerate(sentence.misc, 1):
+        try:
+            probability = head_probability(misc)
+        except ValueError as error:
+            raise located_error(f"word {word} has {error}", sentence, number, word) from None
+        if probability is not None:
+            yield word, probability

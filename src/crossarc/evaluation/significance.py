@@ -83,11 +83,11 @@ def sentence_counts(
     for_a, for_b = tee(gold)
     words, right_a, right_b = [], [], []
     for with_a, with_b in zip(
-        comparisons(for_a, a, Vocabulary(), name="system a"),
-        comparisons(for_b, b, Vocabulary(), name="system b"),
+        comparisons(for_a, a, Vocabulary(), name="system a", same_words=True),
+        comparisons(for_b, b, Vocabulary(), name="system b", same_words=True),
         strict=True,
     ):
-        words.append(with_a.per_sentence(np.ones_like(with_a.heads)))
+        words.append(with_a.gold.per_sentence(np.ones_like(with_a.heads)))
         right_a.append(_right(with_a, metric))
         right_b.append(_right(with_b, metric))
     if not sum(int(batch.sum()) for batch in words):
@@ -99,7 +99,7 @@ def _right(comparison: Comparison, metric: Metric) -> NDArray[np.int64]:
     correct = comparison.heads
     if metric != "uas":
         correct = correct & (comparison.relations if metric == "las" else comparison.labels)
-    return comparison.per_sentence(correct)
+    return comparison.gold.per_sentence(correct)
 
 
 def paired_bootstrap(

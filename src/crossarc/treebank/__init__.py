@@ -5,14 +5,17 @@ from __future__ import annotations
 from crossarc.treebank.conllx import read_conllx, write_conllx
 from crossarc.treebank.reader import SentenceReader, read_conllu
 from crossarc.treebank.sample import SAMPLE_PATH, sample
-from crossarc.treebank.sentence import MultiwordToken, Sentence
+from crossarc.treebank.sentence import Sentence
+from crossarc.treebank.word import EmptyNode, MultiwordToken, Word
 from crossarc.treebank.writer import open_output, write_conllu
 
 __all__ = [
     "SAMPLE_PATH",
+    "EmptyNode",
     "MultiwordToken",
     "Sentence",
     "SentenceReader",
+    "Word",
     "open_output",
     "read_conllu",
     "read_conllx",

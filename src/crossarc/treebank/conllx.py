@@ -2,7 +2,8 @@
 
 The first eight columns are those of CoNLL-U. The last two, the projective head and its relation,
 are kept in MISC as `PHead=` and `PDeprel=`, so that a CoNLL-X file survives the way to CoNLL-U and
-back. The other way loses what CoNLL-X has no place for; `write_conllx` says what and how often.
+back. The other way loses what CoNLL-X has no column for; `write_conllx` says what and how often.
+A fine tag that is not known is written as the coarse one, as the format asks.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ConllxReader(SentenceReader):
 
 
 def write_conllx(sentences: Iterable[Sentence], path_or_file: Writable) -> Counter[str]:
-    """Write sentences as CoNLL-X; returns what had no place there, by kind."""
+    """Write sentences as CoNLL-X; returns counts of what it has no column for, by kind."""
     lost: Counter[str] = Counter()
     write_conllu(_converted(sentences, lost), path_or_file)
     return lost
@@ -76,6 +77,11 @@ def _to_conllx(sentence: Sentence) -> Sentence:
     columns.comments = ()
     columns.deps = [match["head"] if match else "_" for match in projective]
     columns.misc = [match["deprel"] if match else "_" for match in projective]
+    if "_" in columns.xpos:
+        columns.xpos = [
+            coarse if fine == "_" else fine
+            for coarse, fine in zip(columns.upos, columns.xpos, strict=True)
+        ]
     for name in ("forms", "lemmas"):
         values = getattr(columns, name)
         if any(_SPACE.search(value) for value in values):

@@ -9,16 +9,16 @@ import re
 from typing import NamedTuple
 
 from crossarc.errors import TreebankError
-from crossarc.treebank.columns import COLUMNS, HEAD
+from crossarc.treebank.columns import COLUMNS, HEAD, NAMES
 from crossarc.trees import check_heads
 
 __all__ = ["Problem", "diagnose", "find_sent_id"]
 
-_NUMBER = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+_MOST_DIGITS = 9
+_NUMBER = re.compile(r"[1-9][0-9]*", re.ASCII)
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})", re.ASCII)
 _EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})", re.ASCII)
 _SENT_ID = re.compile(r"^#\s*sent_id\s*=\s*(.*?)\s*$", re.MULTILINE)
-_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
 
 class Problem(NamedTuple):
@@ -96,7 +96,7 @@ def _columns(number: int, line: str) -> list[str]:
             f"{len(columns)} columns: expected {COLUMNS} columns separated by single tabs{hint}",
         )
     if "" in columns:
-        name = _NAMES[columns.index("")]
+        name = NAMES[columns.index("")]
         raise _FaultError(number, f"column {name} is empty: write _ where there is no value")
     return columns
 
@@ -105,39 +105,37 @@ def _check_ids(rows: dict[int, list[str]]) -> list[int]:
     """Check the id of every row; returns the lines of the words."""
     words: list[int] = []
     covered, covered_line = 0, 0
-    word, place = -1, 0
+    last_empty = (-1, 0)
+    opened: tuple[int, str] | None = None
     for line, (name, *_) in rows.items():
         before = len(words)
         if _NUMBER.fullmatch(name):
-            if int(name) != before + 1:
-                kind = "repeated" if int(name) <= before else "missing"
-                culprit = name if int(name) <= before else str(before + 1)
-                raise _FaultError(
-                    line, f"{kind} id {culprit}: ids must count 1, 2, 3, ...: got {name}"
-                )
+            _check_word_id(line, name, before)
             words.append(line)
-        elif match := _RANGE.fullmatch(name):
+            opened = None
+            continue
+        if opened is not None and not _RANGE.fullmatch(name):
+            raise _misplaced_range(*opened)
+        if match := _RANGE.fullmatch(name):
             first, last = int(match[1]), int(match[2])
             if first != before + 1 or first <= covered or last < first:
-                raise _FaultError(
-                    line,
-                    f"range {name} does not fit: it must stand right before word {first}, end at "
-                    "or after it, and not overlap another range",
-                )
+                raise _misplaced_range(line, name)
             covered, covered_line = last, line
+            opened = line, name
         elif match := _EMPTY.fullmatch(name):
-            expected = place + 1 if word == int(match[1]) else 1
-            word, place = int(match[1]), int(match[2])
-            if word != before or place != expected:
+            word, number = int(match[1]), int(match[2])
+            expected = last_empty[1] + 1 if last_empty[0] == word == before else 1
+            if word != before or number != expected:
                 raise _FaultError(
                     line,
-                    f"empty node {name} does not fit: after word {before} comes {before}."
-                    f"{expected if word == before else 1}",
+                    f"empty node {name} does not fit: after word {before} comes "
+                    f"{before}.{expected}",
                 )
+            last_empty = word, number
         else:
             raise _FaultError(
                 line,
-                f"id {name!r} is not a word (3), a range (3-4) or an empty node (3.1)",
+                f"id {_shown(name)!r} is not a word (3), a range (3-4) or an empty node (3.1)",
             )
     if not words:
         raise _FaultError(next(iter(rows)), "no words: a sentence needs at least one row with id 1")
@@ -148,21 +146,41 @@ def _check_ids(rows: dict[int, list[str]]) -> list[int]:
     return words
 
 
+def _check_word_id(line: int, name: str, before: int) -> None:
+    if name == str(before + 1):
+        return
+    is_repeated = len(name) <= _MOST_DIGITS and int(name) <= before
+    problem = f"repeated id {name}" if is_repeated else f"missing id {before + 1}"
+    raise _FaultError(line, f"{problem}: ids must count 1, 2, 3, ...: got {_shown(name)}")
+
+
+def _misplaced_range(line: int, name: str) -> _FaultError:
+    first = name.partition("-")[0]
+    return _FaultError(
+        line,
+        f"range {name} does not fit: it must stand right before word {first}, end at or after it, "
+        "and not overlap another range",
+    )
+
+
+def _shown(field: str) -> str:
+    """A field, shortened if it is very long."""
+    return field if len(field) <= 40 else f"{field[:37]}..."
+
+
 def _check_heads(fields: dict[int, str]) -> None:
     heads: list[int] = []
     for line, field in fields.items():
-        if field == "_":
-            heads.append(-1)
-        elif field == "0" or _NUMBER.fullmatch(field):
-            heads.append(int(field))
-        else:
+        if field != "_" and field != "0" and not _NUMBER.fullmatch(field):
             raise _FaultError(
-                line, f"head {field!r} is not a whole number: write 0 for the root or _"
+                line, f"head {_shown(field)!r} is not a whole number: write 0 for the root or _"
             )
-        if heads[-1] > len(fields):
+        if len(field) > _MOST_DIGITS or (field != "_" and int(field) > len(fields)):
             raise _FaultError(
-                line, f"head {field} is out of range: heads run from 0 to {len(fields)} here"
+                line,
+                f"head {_shown(field)} is out of range: heads run from 0 to {len(fields)} here",
             )
+        heads.append(-1 if field == "_" else int(field))
     try:
         check_heads(heads)
     except TreebankError as error:

@@ -7,9 +7,11 @@ from collections.abc import Generator, Iterator
 from typing import Literal
 
 from crossarc.errors import TreebankError
+from crossarc.treebank.columns import NAMES
 from crossarc.treebank.diagnose import diagnose, find_sent_id
+from crossarc.treebank.rows import BYTE_ORDER_MARK
 from crossarc.treebank.scan import Scan, scan
-from crossarc.treebank.sentence import BYTE_ORDER_MARK, Sentence
+from crossarc.treebank.sentence import Sentence
 from crossarc.treebank.source import Readable, Source
 
 __all__ = ["OnError", "SentenceReader", "read_conllu"]
@@ -19,6 +21,7 @@ OnError = Literal["raise", "skip"]
 _BREAKS = re.compile(rb"[\r\n]*")
 # The last line may lack its line feed, and be blank all the same.
 _BLANK_LINES = re.compile(rb"\n(?:(?:\r?\n)+(?:\r\Z)?|\r\Z)")
+_GLOBAL_COLUMNS = re.compile(rb"#[ \t]*global\.columns[ \t]*=([^\r\n]*)")
 _LONGEST_SENTENCE = 1 << 28
 
 
@@ -116,12 +119,27 @@ class SentenceReader(Iterator[Sentence]):
         """The sentences of a block; the first of the file begins with its byte-order mark."""
         mark = BYTE_ORDER_MARK if self._line == 1 and data.startswith(BYTE_ORDER_MARK) else b""
         data = data.removeprefix(mark)
+        if self._line == 1:
+            self._refuse_other_columns(data)
         found = _scan(data)
         if found is not None:
-            yield from _sentences(found, mark, data)
+            yield from self._split(found, mark, data, self._line)
         else:
             yield from self._one_by_one(mark, data)
         self._line += data.count(b"\n")
+
+    def _refuse_other_columns(self, data: bytes) -> None:
+        """Refuse CoNLL-U Plus with other columns than CoNLL-U, of which ten would be misread."""
+        match = _GLOBAL_COLUMNS.match(data)
+        if match is None or match[1].decode(errors="replace").split() == list(NAMES):
+            return
+        self._source.close()
+        raise TreebankError(
+            "this is CoNLL-U Plus with columns of its own (# global.columns): write the ten "
+            "columns of CoNLL-U, _ where there is none, and put the others into MISC",
+            source=self.name,
+            line=1,
+        )
 
     def _one_by_one(self, mark: bytes, data: bytes) -> Iterator[Sentence]:
         """The same for a block in which something is not valid."""
@@ -129,7 +147,7 @@ class SentenceReader(Iterator[Sentence]):
         for piece in _pieces(data):
             found = _scan(piece)
             if found is not None:
-                yield from _sentences(found, mark, piece)
+                yield from self._split(found, mark, piece, line)
             else:
                 problem = diagnose(piece)
                 if problem is None:
@@ -138,6 +156,29 @@ class SentenceReader(Iterator[Sentence]):
                 self._report(problem.what, line + problem.line, sent_id)
             mark = b""
             line += piece.count(b"\n")
+
+    def _split(self, found: Scan, mark: bytes, data: bytes, line: int) -> Iterator[Sentence]:
+        heads = found.heads
+        heads.flags.writeable = False
+        name = self.name
+        words = found.words.tolist()
+        begin = 0
+        for k, (end, body, body_end, only_words, first_line) in enumerate(
+            zip(
+                found.end.tolist(),
+                found.body.tolist(),
+                found.body_end.tolist(),
+                found.only_words.tolist(),
+                (found.line + line).tolist(),
+                strict=True,
+            )
+        ):
+            own = heads[words[k] : words[k + 1]]
+            raw, shift = data[begin:end], begin
+            if mark:
+                raw, shift, mark = mark + raw, -len(mark), b""
+            yield Sentence(raw, body - shift, body_end - shift, own, only_words, name, first_line)
+            begin = end
 
     def _report(self, what: str, line: int, sent_id: str | None = None) -> None:
         error = TreebankError(what, source=self.name, line=line, sent_id=sent_id)
@@ -150,30 +191,6 @@ class SentenceReader(Iterator[Sentence]):
 
 def _scan(data: bytes) -> Scan | None:
     return scan(data if data.endswith(b"\n") else data + b"\n")
-
-
-def _sentences(found: Scan, mark: bytes, data: bytes) -> Iterator[Sentence]:
-    heads = found.heads
-    heads.flags.writeable = False
-    words = found.words.tolist()
-    begin = 0
-    for k, (end, body, body_end, plain) in enumerate(
-        zip(
-            found.end.tolist(),
-            found.body.tolist(),
-            found.body_end.tolist(),
-            found.plain.tolist(),
-            strict=True,
-        )
-    ):
-        own = heads[words[k] : words[k + 1]]
-        if mark:
-            shift = len(mark)
-            yield Sentence(mark + data[:end], body + shift, body_end + shift, own, plain)
-            mark = b""
-        else:
-            yield Sentence(data[begin:end], body - begin, body_end - begin, own, plain)
-        begin = end
 
 
 def _last_boundary(data: bytes, is_live: bool) -> int:

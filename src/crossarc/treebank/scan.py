@@ -27,17 +27,19 @@ _MOST_DIGITS = 9
 class Scan(NamedTuple):
     """Where the sentences of a block lie; one entry a sentence, offsets in bytes.
 
-    A sentence reaches from the end of the one before to the end of its blank lines; `body` and
+    A sentence extends from the end of the one before to the end of its blank lines; `body` and
     `body_end` enclose its rows, without the last line break. Words `words[k]` up to `words[k + 1]`
-    of `heads` are those of sentence k; `plain[k]` tells that all its rows are words.
+    of `heads` are those of sentence k; `only_words[k]` is true if all its rows are words; `line[k]`
+    counts the lines of the block before it.
     """
 
     end: Ints
     body: Ints
     body_end: Ints
     words: Ints
-    plain: Bools
+    only_words: Bools
     heads: Ints
+    line: Ints
 
 
 class _Lines(NamedTuple):
@@ -48,6 +50,7 @@ class _Lines(NamedTuple):
     sentence: Ints
     is_row: Bools
     end: Ints
+    first_line: Ints
 
 
 def scan(data: bytes) -> Scan | None:
@@ -65,7 +68,7 @@ def scan(data: bytes) -> Scan | None:
     sentences = len(lines.end)
     if sentences == 0:
         none = np.zeros(0, np.int64)
-        return Scan(none, none, none, np.zeros(1, np.int64), np.zeros(0, np.bool_), none)
+        return Scan(none, none, none, np.zeros(1, np.int64), np.zeros(0, np.bool_), none, none)
     row = lines.is_row
     row_sentence = lines.sentence[row]
     start, stop = lines.start[row], lines.stop[row]
@@ -85,6 +88,7 @@ def scan(data: bytes) -> Scan | None:
     others = np.flatnonzero(~is_word)
     if len(others) and not _ranges_and_empty_nodes_fit(
         [data[a:b] for a, b in zip(start[others], tabs[others, 0], strict=True)],
+        others.tolist(),
         row_sentence[others].tolist(),
         (count - words[row_sentence])[others].tolist(),
         np.diff(words).tolist(),
@@ -96,8 +100,16 @@ def scan(data: bytes) -> Scan | None:
 
     first_row = np.searchsorted(row_sentence, np.arange(sentences))
     last_row = np.append(first_row[1:], len(start)) - 1
-    plain = (last_row - first_row + 1) == np.diff(words)
-    return Scan(lines.end, start[first_row], stop[last_row], words, plain, heads)
+    only_words = (last_row - first_row + 1) == np.diff(words)
+    return Scan(
+        lines.end,
+        start[first_row],
+        stop[last_row],
+        words,
+        only_words,
+        heads,
+        lines.first_line,
+    )
 
 
 def _split_lines(block: Bytes) -> _Lines:
@@ -113,7 +125,10 @@ def _split_lines(block: Bytes) -> _Lines:
     sentence = (np.cumsum(begins) - 1)[filled]
     end = np.append(start[begins][1:], len(block)) if begins.any() else start[:0]
     is_row = block[start[filled]] != _HASH
-    return _Lines(start[filled], stop[filled], sentence, is_row, end)
+    # Blank lines at the start of the block belong to its first sentence.
+    first_line = np.flatnonzero(begins)
+    first_line[:1] = 0
+    return _Lines(start[filled], stop[filled], sentence, is_row, end, first_line)
 
 
 def _rows_before_comments(lines: _Lines) -> bool:
@@ -152,11 +167,22 @@ def _whole_numbers(block: Bytes, start: Ints, stop: Ints) -> tuple[Ints, Bools]:
 
 
 def _ranges_and_empty_nodes_fit(
-    ids: list[bytes], sentences: list[int], words_before: list[int], lengths: list[int]
+    ids: list[bytes],
+    rows: list[int],
+    sentences: list[int],
+    words_before: list[int],
+    lengths: list[int],
 ) -> bool:
-    """Multiword ranges stand before their first word and do not overlap; empty nodes count up."""
+    """Ranges stand right before their first word and do not overlap; empty nodes count up.
+
+    Args:
+        rows: the index of each row; between two that are neighbours there is no word.
+    """
     here, covered, last_empty = -1, 0, (-1, 0)
-    for name, sentence, before in zip(ids, sentences, words_before, strict=True):
+    last_range = -2
+    for name, row, sentence, before in zip(ids, rows, sentences, words_before, strict=True):
+        if row == last_range + 1:
+            return False
         if sentence != here:
             here, covered, last_empty = sentence, 0, (-1, 0)
         left, dash, right = name.partition(b"-")
@@ -166,16 +192,16 @@ def _ranges_and_empty_nodes_fit(
             first, last = int(left), int(right)
             if first != before + 1 or first <= covered or not first <= last <= lengths[sentence]:
                 return False
-            covered = last
+            covered, last_range = last, row
         else:
             left, _, right = name.partition(b".")
             if not ((left == b"0" or _is_number(left)) and _is_number(right)):
                 return False
-            word, place = int(left), int(right)
+            word, number = int(left), int(right)
             expected = last_empty[1] + 1 if last_empty[0] == word else 1
-            if word != before or place != expected:
+            if word != before or number != expected:
                 return False
-            last_empty = (word, place)
+            last_empty = (word, number)
     return True
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from html import escape
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,27 +23,25 @@ from crossarc.treebank.columns import (
     UPOS,
     XPOS,
     Column,
-)
-from crossarc.treebank.values import (
     checked_comments,
     checked_values,
     head_fields,
-    missing_break,
+    parsed_features,
 )
+from crossarc.treebank.hints import SENTENCE, attribute_error
+from crossarc.treebank.rows import (
+    BYTE_ORDER_MARK,
+    missing_break,
+    other_rows,
+    row_of_word,
+    spaced_text,
+    with_columns,
+    word_rows,
+)
+from crossarc.treebank.word import EmptyNode, MultiwordToken, Word
 from crossarc.trees import Tree, head_array
 
-__all__ = ["BYTE_ORDER_MARK", "MultiwordToken", "Sentence"]
-
-BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
-
-
-class MultiwordToken(NamedTuple):
-    """A surface token that stands for the words first..last."""
-
-    first: int
-    last: int
-    form: str
-    misc: str
+__all__ = ["Sentence"]
 
 
 class Sentence:
@@ -54,6 +53,9 @@ class Sentence:
         sentence.heads = [2, 0, 2]
         sentence.deprels = ["det", "root", "punct"]
 
+    A sentence is also a sequence of Words, which read and write the same columns: `sentence[0]` is
+    the first word, the one with id 1.
+
     Sentences come from `read_conllu` or from `Sentence.build`.
     """
 
@@ -63,8 +65,10 @@ class Sentence:
         "_comments",
         "_fields",
         "_heads",
-        "_plain",
+        "_line",
+        "_only_words",
         "_raw",
+        "_source",
         "_written",
     )
 
@@ -78,14 +82,29 @@ class Sentence:
     misc = Column(MISC, "Anything else, as it stands.")
 
     def __init__(
-        self, raw: bytes, body: int, body_end: int, heads: NDArray[np.int64], plain: bool
+        self,
+        raw: bytes,
+        body: int,
+        body_end: int,
+        heads: NDArray[np.int64],
+        only_words: bool,
+        source: str | None = None,
+        line: int | None = None,
     ) -> None:
-        """For the reader: bytes and heads that are known to be valid."""
+        """For the reader: bytes and heads that are known to be valid.
+
+        Args:
+            body, body_end: the offsets that enclose the rows, without the last line break.
+            only_words: whether all rows are words.
+            source, line: where the bytes begin in a file.
+        """
         self._raw = raw
         self._body = body
         self._body_end = body_end
         self._heads = heads
-        self._plain = plain
+        self._only_words = only_words
+        self._source = source
+        self._line = line
         self._fields: list[str] | None = None
         self._written: set[int] = set()
         self._comments: tuple[str, ...] | None = None
@@ -135,7 +154,15 @@ class Sentence:
 
     def copy(self) -> Sentence:
         """An independent copy, sharing what has not been written."""
-        twin = Sentence(self._raw, self._body, self._body_end, self._heads, self._plain)
+        twin = Sentence(
+            self._raw,
+            self._body,
+            self._body_end,
+            self._heads,
+            self._only_words,
+            self._source,
+            self._line,
+        )
         twin._fields = None if self._fields is None else list(self._fields)
         twin._written = set(self._written)
         twin._comments = self._comments
@@ -143,17 +170,38 @@ class Sentence:
 
     def words_only(self) -> Sentence:
         """A copy without multiword tokens and empty nodes."""
-        rows = self._raw[self._body : self._body_end].split(b"\n")
-        words = b"\n".join(row for row in rows if row.partition(b"\t")[0].isdigit())
-        words = words.removesuffix(b"\r")
+        words = word_rows(self._raw[self._body : self._body_end])
         twin = self.copy()
         twin._raw = self._raw[: self._body] + words + self._raw[self._body_end :]
         twin._body_end = self._body + len(words)
-        twin._plain = True
+        twin._only_words = True
+        twin._line = None
         return twin
 
     def __len__(self) -> int:
         return len(self._heads)
+
+    @overload
+    def __getitem__(self, index: int) -> Word: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Word, ...]: ...
+    def __getitem__(self, index: int | slice) -> Word | tuple[Word, ...]:
+        if isinstance(index, slice):
+            return tuple(Word(self, k + 1) for k in range(*index.indices(len(self))))
+        try:
+            return Word(self, range(1, len(self) + 1)[index])
+        except IndexError:
+            raise IndexError(
+                f"index {index} is out of range: the sentence has {len(self)} words, the first at 0"
+            ) from None
+
+    def __iter__(self) -> Iterator[Word]:
+        return (Word(self, number) for number in range(1, len(self) + 1))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise attribute_error(self, name, SENTENCE)
 
     def __repr__(self) -> str:
         text = self.text
@@ -165,6 +213,67 @@ class Sentence:
         from crossarc.draw import svg
 
         return None if (self._heads < 0).any() else svg(self)
+
+    def _repr_html_(self) -> str | None:
+        """The table that notebooks show in place of a drawing, as long as a word has no head."""
+        if (self._heads >= 0).all():
+            return None
+        rows = [("ID", "FORM", "UPOS", "HEAD", "DEPREL")] + [
+            (
+                str(word.id),
+                word.form,
+                word.upos,
+                "_" if word.head < 0 else str(word.head),
+                word.deprel,
+            )
+            for word in self
+        ]
+        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        return f"<table><caption>{escape(self.text)}</caption>{body}</table>"
+
+    @property
+    def source(self) -> str | None:
+        """The file that the sentence was read from, or None."""
+        return self._source
+
+    @property
+    def line(self) -> int | None:
+        """The line of the file on which its comments or words began, or None."""
+        if self._line is None:
+            return None
+        start = self._raw.removeprefix(BYTE_ORDER_MARK)
+        return self._line + start.count(b"\n", 0, len(start) - len(start.lstrip(b"\r\n")))
+
+    def line_of(self, word: int) -> int | None:
+        """The line of the file on which a word stood, by its id, or None."""
+        if self._line is None:
+            return None
+        row = row_of_word(self._raw[self._body : self._body_end], word)
+        return self._line + self._raw.count(b"\n", 0, self._body) + row
+
+    @property
+    def roots(self) -> tuple[Word, ...]:
+        """The words that hang from the artificial root."""
+        return tuple(
+            Word(self, number) for number in (np.flatnonzero(self._heads == 0) + 1).tolist()
+        )
+
+    @property
+    def root(self) -> Word:
+        """The word that hangs from the artificial root.
+
+        Raises:
+            TreebankError: there is none, or several.
+        """
+        roots = self.roots
+        if len(roots) != 1:
+            raise self._error(f"{len(roots)} words have head 0, not one: use sentence.roots")
+        return roots[0]
+
+    def _error(self, what: str, word: int | None = None) -> TreebankError:
+        line = self.line if word is None else self.line_of(word)
+        return TreebankError(what, source=self._source, line=line, sent_id=self.sent_id)
 
     @property
     def heads(self) -> NDArray[np.int64]:
@@ -187,21 +296,14 @@ class Sentence:
         """
         absent = np.flatnonzero(self._heads < 0)
         if len(absent):
-            raise TreebankError(
-                f"word {absent[0] + 1} has no head: fill in the HEAD column first",
-                sent_id=self.sent_id,
-            )
+            first = int(absent[0]) + 1
+            raise self._error(f"word {first} has no head: fill in the HEAD column first", first)
         return Tree._trusted(self._heads, self.deprels)
 
     @property
     def feats_dict(self) -> tuple[dict[str, str], ...]:
         """Features by name, one dict a word; a feature without `=` maps to the empty string."""
-        return tuple(
-            {}
-            if field == "_"
-            else {name: value for name, _, value in (f.partition("=") for f in field.split("|"))}
-            for field in self.feats
-        )
+        return tuple(map(parsed_features, self.feats))
 
     @property
     def comments(self) -> tuple[str, ...]:
@@ -232,22 +334,32 @@ class Sentence:
     def text(self) -> str:
         """The value of `# text`, else the forms, spaced as `SpaceAfter=No` says."""
         text = self.comment("text")
-        return self._spaced_forms() if text is None else text
+        if text is not None:
+            return text
+        return spaced_text(self.forms, self.misc, self.multiword_tokens)
 
     @property
     def multiword_tokens(self) -> tuple[MultiwordToken, ...]:
         """The surface tokens that are split into several words."""
+        if self._only_words:
+            return ()
         return tuple(
             MultiwordToken(int(first), int(last), row[FORM], row[MISC])
-            for row in self._other_rows()
+            for row in other_rows(self._raw[self._body : self._body_end])
             for first, dash, last in [row[ID].partition("-")]
             if dash
         )
 
     @property
-    def empty_nodes(self) -> tuple[tuple[str, ...], ...]:
-        """The rows of empty nodes, all ten columns, such as ("8.1", "likes", ...)."""
-        return tuple(tuple(row) for row in self._other_rows() if "." in row[ID])
+    def empty_nodes(self) -> tuple[EmptyNode, ...]:
+        """The empty nodes, such as EmptyNode(id="8.1", form="likes", ...)."""
+        if self._only_words:
+            return ()
+        return tuple(
+            EmptyNode(*row)
+            for row in other_rows(self._raw[self._body : self._body_end])
+            if "." in row[ID]
+        )
 
     def to_conllu(self) -> str:
         """The sentence as text, ending in a blank line."""
@@ -265,22 +377,8 @@ class Sentence:
             if self._raw.startswith(BYTE_ORDER_MARK):
                 head = BYTE_ORDER_MARK + head
         if self._written:
-            body = self._rewritten_body(body.decode()).encode()
+            body = with_columns(body, self._written, self.word_fields())
         return head + body + self._raw[self._body_end :]
-
-    def _rewritten_body(self, body: str) -> str:
-        fields = self.word_fields()
-        lines = body.split("\n")
-        word = 0
-        for number, line in enumerate(lines):
-            columns = line.removesuffix("\r").split("\t")
-            if not columns[ID].isdigit():
-                continue
-            for index in self._written:
-                columns[index] = fields[word * COLUMNS + index]
-            lines[number] = "\t".join(columns) + ("\r" if line.endswith("\r") else "")
-            word += 1
-        return "\n".join(lines)
 
     def word_fields(self) -> list[str]:
         """The ten fields of word 1, then of word 2, ..., in one list."""
@@ -288,7 +386,7 @@ class Sentence:
             body = self._raw[self._body : self._body_end].decode()
             if "\r\n" in body:
                 body = body.replace("\r\n", "\n")
-            if not self._plain:
+            if not self._only_words:
                 rows = body.split("\n")
                 body = "\n".join(row for row in rows if row[: row.index("\t")].isdigit())
             self._fields = body.replace("\n", "\t").split("\t")
@@ -296,30 +394,12 @@ class Sentence:
                 self._fields[HEAD::COLUMNS] = head_fields(self._heads)
         return self._fields
 
-    def _other_rows(self) -> Iterator[list[str]]:
-        """Rows of multiword tokens and empty nodes."""
-        if self._plain:
-            return
-        for line in self._raw[self._body : self._body_end].decode().split("\n"):
-            row = line.removesuffix("\r").split("\t")
-            if not row[ID].isdigit():
-                yield row
-
     def write_column(self, index: int, values: list[str]) -> None:
         """Replace a column of the words; columns have names for this, such as `forms`."""
         self.word_fields()[index::COLUMNS] = checked_values(values, len(self))
         self._written.add(index)
 
-    def _spaced_forms(self) -> str:
-        tokens = {token.first: token for token in self.multiword_tokens}
-        pieces: list[str] = []
-        covered = 0
-        for number, (form, misc) in enumerate(zip(self.forms, self.misc, strict=True), 1):
-            if number <= covered:
-                continue
-            if token := tokens.get(number):
-                form, misc, covered = token.form, token.misc, token.last
-            pieces.append(form)
-            if "SpaceAfter=No" not in misc.split("|"):
-                pieces.append(" ")
-        return "".join(pieces).strip()
+    def write_field(self, word: int, index: int, value: str) -> None:
+        """Replace a column of one word, by its id; words have names for this, such as `form`."""
+        self.word_fields()[(word - 1) * COLUMNS + index] = checked_values([value], 1)[0]
+        self._written.add(index)

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-from crossarc.treebank.sentence import BYTE_ORDER_MARK, Sentence
-from crossarc.treebank.values import missing_break
+from crossarc.treebank.rows import BYTE_ORDER_MARK, missing_break
+from crossarc.treebank.sentence import Sentence
 
 __all__ = ["Writable", "open_output", "write_conllu"]
 
@@ -28,6 +28,8 @@ def write_conllu(sentences: Iterable[Sentence], path_or_file: Writable) -> int:
     What was read and not changed is written byte for byte. A file appears under its name only
     when it is complete; `.gz`, `.bz2` and `.xz` compress; `-` is standard output.
     """
+    if isinstance(sentences, Sentence):
+        raise TypeError("expected sentences, got one Sentence: write [sentence]")
     count = 0
     with open_output(path_or_file) as write:
         gap = b""

@@ -26,8 +26,11 @@ class Tree:
     Several words may hang from the root. Measures are computed when first asked for; all of them
     take O(n) memory.
 
+    A head of -1 is one that is not known. Such a partial tree has crossings, which are pairs of
+    arcs that it has. Everything else depends on the missing heads and raises TreebankError.
+
     Args:
-        heads: the head of word 1 first; 0 is the root.
+        heads: the head of word 1 first; 0 is the root, -1 is not known.
         labels: one label a word, strings or integers.
 
     Raises:
@@ -40,7 +43,7 @@ class Tree:
     is_optimal: bool | None = None
 
     def __init__(self, heads: ArrayLike, labels: Sequence[str] | ArrayLike | None = None) -> None:
-        self._heads = head_array(heads)
+        self._heads = head_array(heads, partial=True)
         self._labels = None if labels is None else _checked_labels(labels, len(self._heads))
 
     @classmethod
@@ -53,7 +56,22 @@ class Tree:
 
     @property
     def heads(self) -> NDArray[np.int64]:
-        """Read-only array of length n: the head of word 1 first, 0 is the root."""
+        """Read-only array of length n: the head of word 1 first, 0 is the root, -1 is not known."""
+        return self._heads
+
+    @property
+    def is_complete(self) -> bool:
+        """Every word has a head."""
+        return bool(self._heads.min() >= 0)
+
+    def _complete_heads(self) -> NDArray[np.int64]:
+        """The heads, if all are known."""
+        if not self.is_complete:
+            word = int(self._heads.argmin()) + 1
+            raise TreebankError(
+                f"word {word} has no head: of a partial tree only crossings and is_planar are "
+                "defined; give every word a head"
+            )
         return self._heads
 
     @property
@@ -76,16 +94,16 @@ class Tree:
         labels = "" if self._labels is None else f", labels={list(self._labels)}"
         return f"Tree({self._heads.tolist()}{labels})"
 
-    def _repr_svg_(self) -> str:
-        """The drawing that notebooks show."""
+    def _repr_svg_(self) -> str | None:
+        """The drawing that notebooks show; none of a partial tree."""
         from crossarc.draw import svg
 
-        return svg(self)
+        return svg(self) if self.is_complete else None
 
     @property
     def is_single_root(self) -> bool:
         """Exactly one word hangs from the root."""
-        return int(np.count_nonzero(self._heads == 0)) == 1
+        return int(np.count_nonzero(self._complete_heads() == 0)) == 1
 
     @once
     def nonprojective_arcs(self) -> NDArray[np.bool_]:
@@ -136,7 +154,9 @@ class Tree:
     @once
     def crossings(self) -> int:
         """Pairs of crossing arcs between words; arcs from the root do not count."""
-        return 0 if self.is_projective else int(_measures().count_crossings(self._heads))
+        if self.is_complete and self.is_projective:
+            return 0
+        return int(_measures().count_crossings(self._heads))
 
     @property
     def is_planar(self) -> bool:
@@ -146,7 +166,7 @@ class Tree:
 
     @once
     def _gaps(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        gaps, nonprojective = _measures().gap_degrees(self._heads)
+        gaps, nonprojective = _measures().gap_degrees(self._complete_heads())
         gaps.flags.writeable = nonprojective.flags.writeable = False
         return gaps, nonprojective
 

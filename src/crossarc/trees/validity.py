@@ -35,7 +35,7 @@ def head_array(
     checked = array.astype(np.int64)
     word = int(checked.argmin())
     if checked[word] < (-1 if partial else 0):
-        hint = "use 0 for the root, -1 for none" if partial else "use 0 for the root"
+        hint = "use 0 for the root, -1 if it is not known" if partial else "use 0 for the root"
         raise TreebankError(f"word {word + 1} has head {checked[word]}: {hint}")
     check_heads(checked.tolist())
     checked.flags.writeable = False

@@ -134,7 +134,10 @@ class _Transformed(Iterator["Sentence"]):
                 return self._transformed(sentence)
             except TreebankError as error:
                 problem = TreebankError(
-                    error.what, source=self._reader.name, sent_id=sentence.sent_id
+                    error.what,
+                    source=self._reader.name,
+                    line=sentence.line if error.line is None else error.line,
+                    sent_id=sentence.sent_id,
                 )
             if not self._skips:
                 raise problem

@@ -29,7 +29,7 @@ __all__ = ["evaluate"]
 
 def evaluate(
     gold: Annotated[str, typer.Argument(metavar="GOLD", help="Treebank as it should be.")],
-    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="The same words, parsed.")],
+    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="The same text, parsed.")],
     output: OutputFormatOption = Output.text,
     details: Annotated[
         bool, typer.Option("--details", help="Also by label, arc length and confidence.")
@@ -37,13 +37,14 @@ def evaluate(
     compare: Annotated[
         str | None,
         typer.Option(
-            metavar="OTHER", help="Another parse: is SYSTEM better by LAS, or only luckier?"
+            metavar="OTHER",
+            help="Another parse of the same words: is SYSTEM better by LAS, or only luckier?",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     source: SourceFormatOption = Format.conllu,
 ) -> None:
-    """Score a parsed treebank; UAS and LAS as the CoNLL 2018 scorer counts them."""
+    """Score a parsed treebank, as the CoNLL 2018 scorer does; words are aligned by characters."""
     from crossarc.evaluation import evaluate as score
 
     stdin_once(gold, system, compare)
