@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -283,7 +284,8 @@ def _sum_sentence(
         if np.isnan(given[0]):
             return -np.inf, 0.0
         potentials[1:nodes] = given
-    shift = root_shift(data_pointer(scores), data_pointer(potentials), nodes, single)
+    # Of one lane, a number.
+    shift: Any = root_shift(data_pointer(scores), data_pointer(potentials), nodes, single)
     fits, forbidden = _fill_weights(charts, scores, nodes, label_sums, potentials, shift, rows)
     if fits:
         is_safe, total = _solve(charts, nodes, single, forbidden, quantity, out)

@@ -129,8 +129,9 @@ def expected_steps(scores: Floats, label_sums: Floats, single: bool, roots: Floa
     a = 1 + int(roots.argmax())
     words = np.delete(np.arange(len(scores)), [0, a])
     order = np.ix_([a, *words], [0, *words])
-    rooted_at_a = (table[order] if len(table) else table for table in (scores, label_sums))
-    return _single_root_bound(*tables, *weight_gradients(*rooted_at_a, False), a)
+    sums_of_others = label_sums[order] if len(label_sums) else label_sums
+    rooted_at_a = weight_gradients(scores[order], sums_of_others, False)
+    return _single_root_bound(*tables, *rooted_at_a, a)
 
 
 @subkernel()
