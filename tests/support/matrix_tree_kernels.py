@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.runtime.batch import Batch
-from crossarc.inference.runtime.quantities import LOG_PARTITION
-from crossarc.inference.runtime.work_queue import run_queue
-from crossarc.inference.runtime.workspace import cells_for
+from crossarc.inference.runtime.lockstep import LOG_PARTITION, cells_for, run_queue
 from crossarc.inference.spanning.matrix_tree.layout import workspace_size
 from crossarc.inference.spanning.matrix_tree.sums import KERNELS
 

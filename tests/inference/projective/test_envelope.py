@@ -14,7 +14,7 @@ from support.law_base import assert_accurate, assert_marginals
 
 from crossarc.inference.projective.first_order import sums
 from crossarc.inference.runtime.batch import Batch
-from crossarc.inference.runtime.quantities import MARGINALS
+from crossarc.inference.runtime.lockstep import MARGINALS
 
 Floats = NDArray[np.float64]
 

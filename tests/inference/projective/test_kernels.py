@@ -25,7 +25,7 @@ from crossarc.inference.projective.first_order import sums as first_order_sums
 from crossarc.inference.projective.sibling import sums as sibling_sums
 from crossarc.inference.projective.sibling.factor import SiblingFactor
 from crossarc.inference.runtime.batch import Batch
-from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
+from crossarc.inference.runtime.lockstep import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 
 Floats = NDArray[np.float64]
 ROOTS = ["single", "multi"]

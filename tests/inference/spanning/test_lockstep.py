@@ -14,8 +14,7 @@ from support.matrix_tree_kernels import kernel_results
 from crossarc import SpanningTrees
 from crossarc.inference.arithmetic.lanes import LANES
 from crossarc.inference.runtime.batch import Batch
-from crossarc.inference.runtime.lockstep import in_groups
-from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
+from crossarc.inference.runtime.lockstep import LOG_MARGINALS, LOG_PARTITION, MARGINALS, in_groups
 
 ROOTS = ["single", "multi"]
 

@@ -15,7 +15,7 @@ from support.precise_matrix_tree import precise_log_marginals
 from crossarc import SpanningTrees
 from crossarc.inference.arithmetic.lanes import LANES
 from crossarc.inference.runtime.batch import Batch
-from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
+from crossarc.inference.runtime.lockstep import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.inference.spanning.edmonds.argmax import best_heads
 from crossarc.inference.spanning.matrix_tree.sums import weight_gradients
 from crossarc.inference.spanning.sampling.without_replacement import _descend, _weights

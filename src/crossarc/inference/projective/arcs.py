@@ -43,8 +43,13 @@ from crossarc.inference.arithmetic.wide import (
     power_of_two,
     times_ln2,
 )
-from crossarc.inference.runtime.exchange import arc_entry, common_words, eight_cells, eight_rows
-from crossarc.inference.runtime.quantities import MARGINALS
+from crossarc.inference.runtime.lockstep import (
+    MARGINALS,
+    arc_entry,
+    common_words,
+    eight_cells,
+    eight_rows,
+)
 from crossarc.kernels import subkernel
 
 __all__ = [

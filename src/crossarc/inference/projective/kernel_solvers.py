@@ -17,8 +17,8 @@ from crossarc.inference.distribution import certified
 from crossarc.inference.projective.sibling.factor import SiblingFactor
 from crossarc.inference.questions.information import entropy_of_sums
 from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.runtime.lockstep import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.inference.runtime.packing import spread_labels
-from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.once import once
 from crossarc.trees import Tree
 

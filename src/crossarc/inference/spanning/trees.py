@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from crossarc.inference.distribution import TreeDistribution, certified
 from crossarc.inference.questions.dependence import head_entropies, information_of_word
+from crossarc.inference.runtime.lockstep import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.inference.runtime.packing import spread_labels
-from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.inference.spanning.matrix_tree.sums import (
     WeightGradients,
     sum_over_trees,

@@ -31,7 +31,7 @@ from crossarc.inference.projective.first_order.blocks import (
     region,
     width_of,
 )
-from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
+from crossarc.inference.runtime.lockstep import PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["best_heads", "fill_scores"]

@@ -50,8 +50,7 @@ from crossarc.inference.projective.first_order.blocks import (
     width_of,
 )
 from crossarc.inference.projective.first_order.lockstep import float64_is_safe
-from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
-from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
+from crossarc.inference.runtime.lockstep import LOG_PARTITION, MARGINALS, PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["sum_blocked"]

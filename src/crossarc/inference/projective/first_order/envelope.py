@@ -26,7 +26,7 @@ from crossarc.inference.projective.arcs import column_maximum
 from crossarc.inference.projective.first_order.best import fill_scores
 from crossarc.inference.projective.first_order.blocked_passes import inside_pass
 from crossarc.inference.projective.first_order.blocks import FACTORS, TRANSPOSED, region, width_of
-from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
+from crossarc.inference.runtime.lockstep import PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["envelope"]

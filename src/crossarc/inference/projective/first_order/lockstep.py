@@ -64,8 +64,7 @@ from crossarc.inference.projective.arcs import (
     subtract_potentials,
     weigh_arcs,
 )
-from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
-from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
+from crossarc.inference.runtime.lockstep import LOG_PARTITION, MARGINALS, PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = [

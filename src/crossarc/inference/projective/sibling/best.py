@@ -47,7 +47,7 @@ from crossarc.inference.projective.sibling.charts import (
 )
 from crossarc.inference.projective.sibling.passes import inside_pass
 from crossarc.inference.projective.sibling.weights import filling
-from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
+from crossarc.inference.runtime.lockstep import PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["best_eight", "best_one", "workspace_size"]

@@ -71,8 +71,7 @@ from crossarc.inference.projective.sibling.weights import (
     note_root_shift,
     tree_potentials,
 )
-from crossarc.inference.runtime.quantities import LOG_PARTITION, MARGINALS
-from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete
+from crossarc.inference.runtime.lockstep import LOG_PARTITION, MARGINALS, PROGRESS, claim, complete
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["sum_eight", "sum_eight_wide", "sum_one", "sum_one_wide", "workspace_size"]

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from crossarc.inference.arithmetic.dual import dual_cells, read_derivative, scale_derivative
 from crossarc.inference.arithmetic.lanes import read_number
 from crossarc.inference.arithmetic.wide import narrowed
-from crossarc.inference.runtime.quantities import MARGINALS
-from crossarc.inference.runtime.workspace import cells_for
+from crossarc.inference.runtime.lockstep import MARGINALS, cells_for
 from crossarc.inference.spanning.matrix_tree.layout import layout_of, workspace_size
 from crossarc.inference.spanning.matrix_tree.solve import solve
 from crossarc.inference.spanning.matrix_tree.weights import find_weights

@@ -18,8 +18,7 @@ from crossarc.inference.arithmetic.lanes import (
     transpose,
 )
 from crossarc.inference.arithmetic.wide import log_of, narrowed
-from crossarc.inference.runtime.exchange import arc_entry, common_words, eight_cells
-from crossarc.inference.runtime.quantities import LOG_MARGINALS
+from crossarc.inference.runtime.lockstep import LOG_MARGINALS, arc_entry, common_words, eight_cells
 from crossarc.inference.spanning.matrix_tree.layout import Layout
 from crossarc.inference.spanning.matrix_tree.weights import VANISHED
 from crossarc.kernels import subkernel

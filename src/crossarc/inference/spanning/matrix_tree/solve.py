@@ -22,7 +22,7 @@ from crossarc.inference.arithmetic.lanes import (
     write_lane,
 )
 from crossarc.inference.arithmetic.wide import ZERO, normalised
-from crossarc.inference.runtime.quantities import LOG_PARTITION
+from crossarc.inference.runtime.lockstep import LOG_PARTITION
 from crossarc.inference.spanning.matrix_tree.elimination import eliminate
 from crossarc.inference.spanning.matrix_tree.escape import last_pivot, solve_four, substitute
 from crossarc.inference.spanning.matrix_tree.layout import (

@@ -18,10 +18,17 @@ from crossarc.inference.arithmetic.lanes import (
     read_lane,
 )
 from crossarc.inference.runtime.batch import Batch
-from crossarc.inference.runtime.lockstep import run_in_lockstep
-from crossarc.inference.runtime.quantities import LOG_MARGINALS, LOG_PARTITION, WEIGHT_GRADIENTS
-from crossarc.inference.runtime.work_queue import PROGRESS, claim, complete, new_queue
-from crossarc.inference.runtime.workspace import cells_for
+from crossarc.inference.runtime.lockstep import (
+    LOG_MARGINALS,
+    LOG_PARTITION,
+    PROGRESS,
+    WEIGHT_GRADIENTS,
+    cells_for,
+    claim,
+    complete,
+    new_queue,
+    run_in_lockstep,
+)
 from crossarc.inference.spanning.matrix_tree.layout import (
     Layout,
     layout_of,

@@ -34,7 +34,7 @@ from crossarc.inference.arithmetic.lanes import (
     write_number,
 )
 from crossarc.inference.arithmetic.wide import LARGEST_SCORE, LOWEST_WEIGHT, ZERO
-from crossarc.inference.runtime.exchange import common_words, eight_rows
+from crossarc.inference.runtime.lockstep import common_words, eight_rows
 from crossarc.inference.spanning.matrix_tree.layout import Layout
 from crossarc.kernels import subkernel
 

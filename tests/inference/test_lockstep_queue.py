@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crossarc.inference.runtime.work_queue import claim, complete, run_queue
+from crossarc.inference.runtime.lockstep import claim, complete, run_queue
 
 
 @numba.njit(nogil=True)
