@@ -66,10 +66,24 @@ def _reachable(libraries: Iterable[Any]) -> list[Any]:
 
 
 def _link(module: Any, libraries: Iterable[Any]) -> None:
+    """Link what a module calls, until nothing is undefined.
+
+    In any other order, LLVM would leave out functions that are called only by what comes later.
+    """
+    sources: dict[str, Any] = {}
     for library in libraries:
         is_part = isinstance(library, _Part)
         source = library.instructions() if is_part else library._get_module_for_linking()
-        module.link_in(source, preserve=True)
+        for function in source.functions:
+            if not function.is_declaration:
+                sources[function.name] = source
+    while True:
+        declared = {function.name for function in module.functions if function.is_declaration}
+        missing = sorted(declared & sources.keys())
+        if not missing:
+            return
+        for name in missing:
+            module.link_in(sources[name], preserve=True)
 
 
 class _Whole(JITCodeLibrary):  # type: ignore[misc]

@@ -167,10 +167,14 @@ def _signature(workspace: Any) -> Any:
 
 #: By lanes and whether numbers are wide.
 KERNELS = {
-    (1, False): kernel(_signature(types.float64[::1]))(_solve_groups),
-    (LANES, False): kernel(_signature(types.float64[:, ::1]))(_solve_groups),
-    (1, True): kernel(_signature(types.complex128[::1]))(_solve_groups),
-    (LANES, True): kernel(_signature(types.complex128[:, ::1]))(_solve_groups),
+    (1, False): kernel(_signature(types.float64[::1]), name="solve_one_float64")(_solve_groups),
+    (LANES, False): kernel(_signature(types.float64[:, ::1]), name="solve_eight_float64")(
+        _solve_groups
+    ),
+    (1, True): kernel(_signature(types.complex128[::1]), name="solve_one_wide")(_solve_groups),
+    (LANES, True): kernel(_signature(types.complex128[:, ::1]), name="solve_eight_wide")(
+        _solve_groups
+    ),
 }
 
 
