@@ -21,7 +21,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
 
-from crossarc.kernels.sources import dependencies
+from crossarc.kernels.sources import dependencies, digest
 
 __all__ = ["KernelCompiler", "SubkernelDispatcher"]
 
@@ -84,13 +84,11 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
         needed = _reachable(self._linking_libraries)
         parts = [library for library in needed if isinstance(library, _Part)]
         unseen = {part.module for part in parts} - dependencies(self.module)
-        if unseen:
+        if unseen and digest(self.module) is not None:
             raise ImportError(
                 f"{self.name} in {self.module} calls a sub-kernel of {min(unseen)}: import that at "
                 "the top level of a module, or the cache cannot notice its changes"
             )
-        for part in parts:
-            self._reload_init.update(part._reload_init)
         _link(self._final_module, parts)
         self._linking_libraries: list[Any] = [one for one in needed if one not in parts]
         super().finalize()

@@ -65,7 +65,7 @@ def _needed(module: str) -> frozenset[str]:
     spec: Any = sys.modules[module].__spec__
     followed = {_PACKAGE, module.partition(".")[0]}
     found = set()
-    for source, name in imports(_source(module) or b"", spec.parent):
+    for source, name in imports(_source(module) or b"", spec.parent if spec else ""):
         if source.partition(".")[0] in followed:
             inner = f"{source}.{name}"
             found.add(inner if inner in sys.modules else source)
