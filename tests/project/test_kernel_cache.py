@@ -227,6 +227,13 @@ def test_sub_kernels_come_by_imports_at_the_top(package: Path) -> None:
     )
 
 
+def test_a_kernel_without_a_file(package: Path) -> None:
+    """Of a program's own text: compiled by each process."""
+    program = "print(kernel(types.int64(types.int64))(lambda x: scaled(x) - 1)(5))"
+    assert run(program, package.parent) == "9"
+    assert not (package / "__pycache__").exists()
+
+
 def top_level_imports(source: bytes) -> set[tuple[str, str]]:
     """Python's own parser; the package has no relative imports."""
     found = set()

@@ -95,8 +95,6 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
                 f"{self.name} in {self.module} calls a sub-kernel of {min(unseen)}: import that at "
                 "the top level of a module, or the cache cannot notice its changes"
             )
-        for part in parts:
-            self._reload_init.update(part._reload_init)
         _link(self._final_module, parts)
         self._linking_libraries: list[Any] = [one for one in needed if one not in parts]
         super().finalize()
