@@ -2,7 +2,7 @@
 
 A sub-class of `ForestTrees` emits the forest of a sentence; every method of `TreeDistribution` is
 then answered on it. Sums and best trees are asked of a `Solver`, by default `ForestSolver`: a model
-with kernels of its own puts them in its place. All is loaded when first needed.
+with kernels provides them as its solver. Modules of kernels are loaded when first needed.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Solver(Protocol):
 class ForestTrees(TreeDistribution):
     """Trees that a deduction system derives, by packed forests.
 
-    The constructor of a sub-class takes `scores`, `root` and `threads` as this one does, and a
-    factor by its name. The sub-class overrides `_emit`; if it has factors, it fills `_factors`.
+    A sub-class overrides `_emit`. If it has factors, its constructor accepts each as a keyword
+    argument of that name beside those of this one, and puts its checked scores into `_factors`.
 
     *Ambiguity.* If one tree may have several derivations, the sub-class sets `ambiguous`. The
     probability of a tree is then the sum of its derivations' probabilities, and

@@ -47,7 +47,7 @@ class ProjectiveTrees(ForestTrees):
         ScoreError: a wrong shape, NaN, or plus infinity; a factor that is not finite.
     """
 
-    #: What there is to choose from: the model with fewest factors that scores all given ones.
+    #: All models; the one with fewest factors that scores all given ones is used.
     models: ClassVar[tuple[Model, ...]] = (FirstOrder(), Sibling())
 
     def __init__(
