@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from crossarc.inference.distribution import Root
 from crossarc.inference.factors import Given
 from crossarc.inference.forest.arrays import Arrays, Numbering
-from crossarc.inference.forest.trees import ForestTrees, Solver
+from crossarc.inference.forest.solver import Solver
+from crossarc.inference.forest.trees import ForestTrees
 from crossarc.inference.projective.first_order import FirstOrder
 from crossarc.inference.projective.model import Model, model_for
 from crossarc.inference.projective.sibling import Sibling

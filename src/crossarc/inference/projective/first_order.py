@@ -42,7 +42,7 @@ from crossarc.inference.forest.arrays import (
     open_chart,
     trimmed,
 )
-from crossarc.inference.forest.trees import Solver
+from crossarc.inference.forest.solver import Solver
 from crossarc.inference.projective.model import Model
 from crossarc.inference.runtime.batch import Batch
 from crossarc.kernels import kernel, subkernel

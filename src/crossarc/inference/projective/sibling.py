@@ -46,7 +46,7 @@ from crossarc.inference.forest.arrays import (
     part_number,
     trimmed,
 )
-from crossarc.inference.forest.trees import Solver
+from crossarc.inference.forest.solver import Solver
 from crossarc.inference.projective.first_order import add_arcs, allowed_arcs
 from crossarc.inference.projective.model import Model
 from crossarc.inference.runtime.batch import Batch

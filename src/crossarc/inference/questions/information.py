@@ -47,9 +47,7 @@ def expected_surprise(trees: TreeHooks, index: int, other: TreeHooks) -> float:
     return math.fsum([high, low, *(-reference).tolist(), *(-terms).tolist()])
 
 
-def entropy_of_sums(
-    total: Sequence[float], parts: Sequence[tuple[Floats, Floats]]
-) -> float | None:
+def entropy_of_sums(total: Sequence[float], parts: Sequence[tuple[Floats, Floats]]) -> float | None:
     """log Z - E[score], or None where cancellation might cost too many digits.
 
     With scores relative to those of each word's most probable part, the entropy is wrong by at most
