@@ -107,6 +107,13 @@ def assert_marginals(actual: NDArray[np.float64], expected: NDArray[np.float64])
     assert (actual >= 0.0).all()
 
 
+def assert_log_marginals(found: NDArray[np.float64], expected: NDArray[np.float64]) -> None:
+    """Logarithms of probabilities, -inf in the same entries."""
+    np.testing.assert_array_equal(found == -np.inf, expected == -np.inf)
+    possible = expected > -np.inf
+    np.testing.assert_allclose(found[possible], expected[possible], rtol=1e-12, atol=1e-12)
+
+
 def key_of(tree: Any) -> tuple[Heads, Labels | None]:
     """Heads and labels of a crossarc.Tree as tuples."""
     labels = None if tree.labels is None else tuple(int(label) for label in tree.labels)

@@ -90,7 +90,7 @@ class TreeHooks(ABC):
         direction.
         """
 
-    # Hooks with a default; what factors and constraints on trees add, and shorter ways.
+    # Hooks with a default: what factors and limits to some trees add; what may have a shorter way.
 
     def _in_support(self, tree: Tree) -> bool:
         """Whether the distribution is over trees like this one, apart from root and scores."""
@@ -127,12 +127,15 @@ class TreeHooks(ABC):
         return likelihood.log_prob_by_parts(self, index, tree)
 
     def _entropy(self, index: int) -> float:
+        """In nats; here for models of arcs only, as the two below."""
         return max(0.0, information.expected_surprise(self, index, self))
 
     def _cross_entropy(self, index: int, other: Self) -> float:
+        """-E log p_other; infinite where other forbids what this one allows."""
         return information.expected_surprise(self, index, other)
 
     def _divergence(self, index: int, other: Self) -> float:
+        """KL(self || other)."""
         surprise = information.expected_surprise
         return max(0.0, surprise(self, index, other) - surprise(self, index, self))
 
@@ -141,6 +144,7 @@ class TreeHooks(ABC):
         return dependence.joint_by_constraints(self, index, left, right)
 
     def _mutual_information(self, index: int, negligible: float) -> Floats:
+        """Of the heads of each two words, (n, n), as `mutual_information` returns it."""
         return dependence.mutual_information_by_constraints(self, index, negligible)
 
     # What questions have in common.

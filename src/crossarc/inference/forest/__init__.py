@@ -16,5 +16,6 @@ module of its own, which is loaded, and compiled once, when it is first needed:
 from __future__ import annotations
 
 from crossarc.inference.forest.arrays import Forest
+from crossarc.inference.forest.trees import ForestTrees
 
-__all__ = ["Forest"]
+__all__ = ["Forest", "ForestTrees"]

@@ -166,13 +166,13 @@ def _follow(forest: Forest, scale: float, search: _Search, v: int) -> None:
 
 
 @subkernel()
-def _with_room(search: _Search, room: int) -> _Search:
-    """The same search with room for so many more records."""
+def _with_capacity(search: _Search, more: int) -> _Search:
+    """The same search with capacity for so many more records."""
     used, capacity = search.used[0], search.scores.shape[0]
-    if used + room <= capacity:
+    if used + more <= capacity:
         return search
-    records = np.empty((2 * (used + room), _FIELDS), np.int32)
-    scores = np.empty(2 * (used + room))
+    records = np.empty((2 * (used + more), _FIELDS), np.int32)
+    scores = np.empty(2 * (used + more))
     for i in range(used):
         scores[i] = search.scores[i]
         for field in range(_FIELDS):
@@ -197,7 +197,7 @@ def _advance(forest: Forest, scale: float, search: _Search) -> _Search:
             agenda[waiting] = forest.left[e]
             waiting += 1
         else:
-            search = _with_room(search, forest.first[v + 1] - forest.first[v] + 2)
+            search = _with_capacity(search, forest.first[v + 1] - forest.first[v] + 2)
             _follow(forest, scale, search, v)
             waiting -= 1
     return search

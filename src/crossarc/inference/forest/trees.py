@@ -2,7 +2,7 @@
 
 A sub-class of `ForestTrees` emits the forest of a sentence; every method of `TreeDistribution` is
 then answered on it. Sums and best trees are asked of a `Solver`, by default `ForestSolver`: a model
-with kernels of its own puts them in its place. All is loaded when first needed.
+with kernels provides them as its solver. Modules of kernels are loaded when first needed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,14 @@ from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.distribution import Root, TreeDistribution, certified
 from crossarc.inference.factors import FactorScores
 from crossarc.inference.forest.arrays import Arrays, Forest, Numbering, numbered
+from crossarc.inference.forest.solver import ForestSolver, Solver
 from crossarc.inference.questions.information import has_several_roots
 from crossarc.inference.questions.likelihood import log_prob_under
 from crossarc.inference.runtime.batch import Scores
 from crossarc.once import once
 from crossarc.trees import Tree
 
-__all__ = ["ForestSolver", "ForestTrees", "Solver"]
+__all__ = ["ForestTrees"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,38 +38,11 @@ Shorts = NDArray[np.int32]
 _MOST_PARTS = 1 << 31
 
 
-class Solver(Protocol):
-    """Sums over the trees of a batch, and best trees."""
-
-    @property
-    def totals(self) -> Floats:
-        """(2, sentences): log Z as the sum of two floats; NaN where scores are too large."""
-
-    @property
-    def trees(self) -> tuple[Ints, list[float]] | None:
-        """As `TreeDistribution._best_trees`."""
-
-    def flat_marginals(self, logs: bool) -> Floats:
-        """Of arcs, labels summed over, flat as the batch is."""
-
-    def marginals(self, index: int, part: str, logs: bool) -> Floats:
-        """Of "arc" or the parts of a factor, in the shape that was given; read-only."""
-
-    def best(self, index: int) -> Tree | None:
-        """The best tree with its score."""
-
-    def best_under(self, index: int, scores: Floats, factor_weight: float) -> Tree | None:
-        """The best tree under other scores of arcs and weighted factors, with its model score."""
-
-    def entropy(self, index: int) -> float | None:
-        """In nats; None where it would lose digits, and is better asked of the forest."""
-
-
 class ForestTrees(TreeDistribution):
     """Trees that a deduction system derives, by packed forests.
 
-    The constructor of a sub-class takes `scores`, `root` and `threads` as this one does, and a
-    factor by its name. The sub-class overrides `_emit`; if it has factors, it fills `_factors`.
+    A sub-class overrides `_emit`. If it has factors, its constructor accepts each as a keyword
+    argument of that name beside those of this one, and puts its checked scores into `_factors`.
 
     *Ambiguity.* If one tree may have several derivations, the sub-class sets `ambiguous`. The
     probability of a tree is then the sum of its derivations' probabilities, and
@@ -357,70 +331,6 @@ class ForestTrees(TreeDistribution):
 
     def _cross_entropy(self, index: int, other: Self) -> float:
         return self._entropy(index) + self._divergence(index, other)
-
-
-class ForestSolver:
-    """Sums and best trees from forests; see `Solver`."""
-
-    def __init__(self, owner: ForestTrees) -> None:
-        self._owner = owner
-
-    @once
-    def totals(self) -> Floats:
-        """See `Solver`."""
-        from crossarc.inference.forest.inside import log_total
-
-        owner = self._owner
-        pairs = owner._answers.all(lambda index: log_total(owner._forest(index)))
-        return np.ascontiguousarray(np.reshape(pairs, (-1, 2)).T, np.float64)
-
-    #: Trees are found one by one.
-    trees = None
-
-    def flat_marginals(self, logs: bool) -> Floats:
-        """See `Solver`."""
-        return TreeDistribution._flat_marginals(self._owner, logs)
-
-    def marginals(self, index: int, part: str, logs: bool) -> Floats:
-        """See `Solver`."""
-        from crossarc.inference.forest.inside import marginals
-
-        owner = self._owner
-
-        def table_of(sentence: int) -> Floats:
-            forest = owner._forest(sentence)
-            table = np.empty(len(forest.score))
-            marginals(forest, logs, table)
-            return owner._shaped(sentence, part, table)
-
-        return owner._answers.once(("marginals", part, logs), table_of)[index]
-
-    def best(self, index: int) -> Tree | None:
-        """See `Solver`."""
-
-        def best_of(sentence: int) -> Tree | None:
-            forest = self._owner._forest(sentence)
-            return self._best_of(sentence, forest, forest)
-
-        found = self._owner._answers.once("best", best_of)[index]
-        if found is None:
-            return None
-        return certified(Tree._trusted(found.heads, found.labels), cast(float, found.score))
-
-    def best_under(self, index: int, scores: Floats, factor_weight: float) -> Tree | None:
-        """See `Solver`."""
-        forest = self._owner._forest(index)
-        values = [scores.reshape(-1), forest.score[scores.size :] * factor_weight]
-        return self._best_of(index, forest.rescored(np.concatenate(values)), forest)
-
-    def _best_of(self, index: int, scored: Forest, forest: Forest) -> Tree | None:
-        from crossarc.inference.forest.viterbi import best_parts
-
-        return self._owner._tree(index, forest, best_parts(scored)) if forest.items else None
-
-    def entropy(self, index: int) -> float | None:
-        """See `Solver`."""
-        return None
 
 
 def _numbering(factor: FactorScores, index: int, first: int, width: int) -> Numbering:

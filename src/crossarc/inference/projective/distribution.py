@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from crossarc.inference.distribution import Root
 from crossarc.inference.factors import Given
 from crossarc.inference.forest.arrays import Arrays, Numbering
-from crossarc.inference.forest.trees import ForestTrees, Solver
+from crossarc.inference.forest.solver import Solver
+from crossarc.inference.forest.trees import ForestTrees
 from crossarc.inference.projective.first_order.rules import FirstOrder
 from crossarc.inference.projective.model import Model, model_for
 from crossarc.inference.projective.sibling.rules import Sibling
@@ -47,7 +48,7 @@ class ProjectiveTrees(ForestTrees):
         ScoreError: a wrong shape, NaN, or plus infinity; a factor that is not finite.
     """
 
-    #: What there is to choose from: the model with fewest factors that scores all given ones.
+    #: All models; the one with fewest factors that scores all given ones is used.
     models: ClassVar[tuple[Model, ...]] = (FirstOrder(), Sibling())
 
     def __init__(

@@ -103,9 +103,14 @@ class _Kernels(ABC):
         heads.flags.writeable = False
         return heads, scores.tolist()
 
+    @once
+    def _rows(self) -> list[Ints]:
+        """The heads of each best tree."""
+        return self._batch.rows(self.trees[0])
+
     def best(self, index: int) -> Tree | None:
         """The best tree with its score."""
-        heads, score = self._batch.rows(self.trees[0])[index], self.trees[1][index]
+        heads, score = self._rows[index], self.trees[1][index]
         if math.isfinite(score) and not self._batch.labelled:
             return certified(Tree._trusted(heads, None), score)
         return self._labelled_tree(index, heads, self._batch.scores(index))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ScoreError
 from crossarc.inference.factors import Factor, FactorScores, Given
 from crossarc.inference.forest.arrays import Arrays, Numbering
-from crossarc.inference.forest.trees import Solver
+from crossarc.inference.forest.solver import Solver
 from crossarc.inference.runtime.batch import Batch
 
 __all__ = ["Model", "model_for"]

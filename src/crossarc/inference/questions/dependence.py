@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Distribution = TypeVar("Distribution", bound="TreeHooks")
 
-# So many constrained copies of a sentence are summed over at once.
+# How many constrained copies of a sentence are one batch.
 _COPIES = 64
 
 
@@ -58,9 +58,9 @@ def conditional(trees: TreeHooks, arc: Any, given: Any) -> Any:
 
     def share(index: int) -> Any:
         both = _joint(trees, index, left[index], right[index])
-        alone = _joint(trees, index, right[index], right[index])
+        condition = _joint(trees, index, right[index], right[index])
         with np.errstate(invalid="ignore"):
-            return _float_if_scalar(np.minimum(np.divide(both, alone), 1.0))
+            return _float_if_scalar(np.minimum(np.divide(both, condition), 1.0))
 
     return trees._in_parallel(share)
 

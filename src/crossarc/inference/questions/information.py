@@ -48,7 +48,7 @@ def expected_surprise(trees: TreeHooks, index: int, other: TreeHooks) -> float:
 
 
 def entropy_of_sums(total: Sequence[float], parts: Sequence[tuple[Floats, Floats]]) -> float | None:
-    """log Z - E[score], or None where cancellation might take digits from it.
+    """log Z - E[score], or None where cancellation might cost too many digits.
 
     With scores relative to those of each word's most probable part, the entropy is wrong by at most
     r (1 + sum of p |score - reference|), where r = (8 n + 32) eps bounds the relative errors of
@@ -63,7 +63,7 @@ def entropy_of_sums(total: Sequence[float], parts: Sequence[tuple[Floats, Floats
     terms, size, possible = [*total], 1.0, 0
     for probabilities, scores in parts:
         reference, own = _relative_to_likeliest(probabilities, scores)
-        terms += [*(-reference).tolist(), *(-own).tolist()]
+        terms += [*(-reference).tolist(), -float(own.sum())]
         size += float(np.abs(own).sum())
         possible = max(possible, len(own))
     if possible == words:
@@ -87,9 +87,9 @@ def _relative_to_likeliest(probabilities: Floats, scores: Floats) -> tuple[Float
     scores_by_word = np.moveaxis(scores, 1, 0)[1:].reshape(len(scores) - 1, -1)
     likeliest = by_word.argmax(axis=1)
     reference: Floats = scores_by_word[np.arange(len(likeliest)), likeliest]
-    used = by_word > 0.0
-    differences = np.where(used, scores_by_word - reference[:, None], 0.0)
-    terms: Floats = (by_word * differences)[used]
+    words, columns = np.nonzero(by_word)
+    differences = scores_by_word[words, columns] - reference[words]
+    terms: Floats = by_word[words, columns] * differences
     return reference, terms
 
 

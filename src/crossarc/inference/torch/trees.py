@@ -43,9 +43,9 @@ def indicators(trees: Trees, like: Tensor) -> Tensor:
     words = torch.arange(1, heads.shape[-1] + 1).expand_as(heads)
     real = heads >= 0
     batch = torch.meshgrid(*(torch.arange(size) for size in heads.shape[:-1]), indexing="ij")
-    places = [place.unsqueeze(-1).expand_as(heads)[real] for place in batch]
-    places += [heads[real], words[real]]
+    indices = [one.unsqueeze(-1).expand_as(heads)[real] for one in batch]
+    indices += [heads[real], words[real]]
     if labels is not None:
-        places.append(labels[real])
-    out[tuple(places)] = 1.0
+        indices.append(labels[real])
+    out[tuple(indices)] = 1.0
     return out

@@ -15,7 +15,7 @@ Rules                                          part            for
     C<(i, k)  I<(k, j)    =>  C<(i, j)         -               i <= k < j
 
 C>(i, i) and C<(i, i) are axioms, one item for all of them. Goal C>(0, n). With a single root,
-C>(0, j) exists for j = n only, so that the root takes one modifier. A tree has exactly one
+C>(0, j) exists for j = n only, so that the root has one modifier. A tree has exactly one
 derivation: k is the outermost modifier in the last two rules, and where the halves meet in the
 first.
 
@@ -42,7 +42,7 @@ from crossarc.inference.forest.arrays import (
     open_chart,
     trimmed,
 )
-from crossarc.inference.forest.trees import Solver
+from crossarc.inference.forest.solver import Solver
 from crossarc.inference.projective.model import Model
 from crossarc.inference.runtime.batch import Batch
 from crossarc.kernels import kernel, subkernel
@@ -65,7 +65,7 @@ def allowed_arcs(scores: Floats) -> int:
 
 @subkernel()
 def add_arcs(chart: Chart, scores: Floats, h: int, m: int, tail: int) -> int:
-    """The item in which h takes m: one instance a label. -1 where the arc is forbidden."""
+    """I(h, m): one instance a label. -1 where the arc is forbidden."""
     if tail >= 0:
         labels = scores.shape[2]
         for label in range(labels):

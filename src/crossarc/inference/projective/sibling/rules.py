@@ -2,7 +2,7 @@
 
 The algorithm of Nivre's notes on higher-order models, Figure 2, with its slips mended: k stays
 strictly between i and j, arcs are scored too, and nothing enters node 0. Items as in `first_order`,
-with one more kind in place of B:
+with other kinds instead of B:
 
     S(i, j)    complete items of i and j side by side, both modifiers of a word beyond   (sibling)
     J>(i, j)   I>(i, j) before its arc has been scored; J< its mirror image
@@ -18,8 +18,8 @@ Rules                                          part                     for
     I>(i, k)  C>(k, j)    =>  C>(i, j)         -                        i < k <= j
     C<(i, k)  I<(k, j)    =>  C<(i, j)         -                        i <= k < j
 
-Goal C>(0, n). With a single root, 0 takes no modifier after its first, and C>(0, j) exists for
-j = n only. A tree has exactly one derivation: modifiers are taken from the inside out.
+Goal C>(0, n). With a single root, 0 has no modifier after its first, and C>(0, j) exists for
+j = n only. A tree has exactly one derivation: modifiers are added from the inside out.
 
 5 n^3 / 6 rule instances, 7 n^2 / 2 items.
 """
@@ -46,7 +46,7 @@ from crossarc.inference.forest.arrays import (
     part_number,
     trimmed,
 )
-from crossarc.inference.forest.trees import Solver
+from crossarc.inference.forest.solver import Solver
 from crossarc.inference.projective.first_order.rules import add_arcs, allowed_arcs
 from crossarc.inference.projective.model import Model
 from crossarc.inference.runtime.batch import Batch

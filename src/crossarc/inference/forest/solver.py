@@ -1,0 +1,112 @@
+"""What finds sums over trees and best trees for `ForestTrees`: by default forests themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference.distribution import TreeDistribution, certified
+from crossarc.inference.forest.arrays import Forest
+from crossarc.once import once
+from crossarc.trees import Tree
+
+if TYPE_CHECKING:
+    from crossarc.inference.forest.trees import ForestTrees
+
+__all__ = ["ForestSolver", "Solver"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Solver(Protocol):
+    """Sums over the trees of a batch, and best trees."""
+
+    @property
+    def totals(self) -> Floats:
+        """(2, sentences): log Z as the sum of two floats; NaN where scores are too large."""
+
+    @property
+    def trees(self) -> tuple[Ints, list[float]] | None:
+        """As `TreeDistribution._best_trees`."""
+
+    def flat_marginals(self, logs: bool) -> Floats:
+        """Of arcs, labels summed over, flat as the batch is."""
+
+    def marginals(self, index: int, part: str, logs: bool) -> Floats:
+        """Of "arc" or the parts of a factor, in the shape that was given; read-only."""
+
+    def best(self, index: int) -> Tree | None:
+        """The best tree with its score."""
+
+    def best_under(self, index: int, scores: Floats, factor_weight: float) -> Tree | None:
+        """The best tree under other scores of arcs and weighted factors, with its model score."""
+
+    def entropy(self, index: int) -> float | None:
+        """In nats; None where it would lose digits, and is better asked of the forest."""
+
+
+class ForestSolver:
+    """Sums and best trees from forests; see `Solver`."""
+
+    def __init__(self, owner: ForestTrees) -> None:
+        self._owner = owner
+
+    @once
+    def totals(self) -> Floats:
+        """See `Solver`."""
+        from crossarc.inference.forest.inside import log_total
+
+        owner = self._owner
+        pairs = owner._answers.all(lambda index: log_total(owner._forest(index)))
+        return np.ascontiguousarray(np.reshape(pairs, (-1, 2)).T, np.float64)
+
+    #: Trees are found one by one.
+    trees = None
+
+    def flat_marginals(self, logs: bool) -> Floats:
+        """See `Solver`."""
+        return TreeDistribution._flat_marginals(self._owner, logs)
+
+    def marginals(self, index: int, part: str, logs: bool) -> Floats:
+        """See `Solver`."""
+        from crossarc.inference.forest.inside import marginals
+
+        owner = self._owner
+
+        def table_of(sentence: int) -> Floats:
+            forest = owner._forest(sentence)
+            table = np.empty(len(forest.score))
+            marginals(forest, logs, table)
+            return owner._shaped(sentence, part, table)
+
+        return owner._answers.once(("marginals", part, logs), table_of)[index]
+
+    def best(self, index: int) -> Tree | None:
+        """See `Solver`."""
+
+        def best_of(sentence: int) -> Tree | None:
+            forest = self._owner._forest(sentence)
+            return self._best_of(sentence, forest, forest)
+
+        found = self._owner._answers.once("best", best_of)[index]
+        if found is None:
+            return None
+        return certified(Tree._trusted(found.heads, found.labels), cast(float, found.score))
+
+    def best_under(self, index: int, scores: Floats, factor_weight: float) -> Tree | None:
+        """See `Solver`."""
+        forest = self._owner._forest(index)
+        values = [scores.reshape(-1), forest.score[scores.size :] * factor_weight]
+        return self._best_of(index, forest.rescored(np.concatenate(values)), forest)
+
+    def _best_of(self, index: int, scored: Forest, forest: Forest) -> Tree | None:
+        from crossarc.inference.forest.viterbi import best_parts
+
+        return self._owner._tree(index, forest, best_parts(scored)) if forest.items else None
+
+    def entropy(self, index: int) -> float | None:
+        """See `Solver`."""
+        return None
