@@ -80,7 +80,7 @@ def projective_heads(rng: np.random.Generator, lengths: Ints, *, single: bool) -
 
 
 def _read_word(letters: list[bool], heads: list[int], positions: list[int], single: bool) -> None:
-    """Append the nodes of one tree in the order of their `child` letters: head node, and position."""
+    """Append the nodes of one tree in the order of their `child` letters: head and position."""
     node = position = len(heads) - 1
     open_lists = [0]  # 2v + 1 is the left list of node v, 2v its right list
     if single:
