@@ -205,6 +205,15 @@ def test_words_without_their_multiword_tokens_are_aligned_one_by_one() -> None:
     assert scores.tokens_f1 == 100 * (2 * 3 / 9)
 
 
+def test_invalid_sentences_behind_lost_multiword_tokens_are_not_passed_over() -> None:
+    """The text `dux` goes on behind `d u`, and so reading does."""
+    gold = sentence("dux=d+u")
+    lines = [*gold.words_only().to_conllu().split("\n"), "1 no tabs", ""]
+    with pytest.raises(ca.TreebankError, match="expected 10 columns"):
+        ca.evaluate([gold], ca.read_conllu(lines))
+    assert ca.evaluate([gold], ca.read_conllu(lines[:-2])).words_f1 == 100
+
+
 def test_significance_needs_the_same_words() -> None:
     gold, other = [sentence("a b c")], [sentence("a bc")]
     with pytest.raises(ca.TreebankError, match="gold has 3 words and system b has 2"):
