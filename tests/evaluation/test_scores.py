@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import crossarc as ca
 from crossarc.evaluation import LENGTHS
+from crossarc.treebank import sample
 
 CONTENT = {"nsubj", "obj", "conj", "root", "advcl"}  # of the labels drawn below
 FUNCTION = {"aux", "case", "det"}
@@ -279,3 +280,11 @@ def test_batches_leave_no_trace(pair):
     assert again.to_dict() == once.to_dict() | repeated
     for name, counts in once.per_label.items():
         assert again.per_label[name].correct == times * counts.correct
+
+
+def test_repr_and_notebook_table():
+    scores = ca.evaluate(sample(), sample())
+    assert repr(scores) == "<Scores UAS 100.00, LAS 100.00: 1,008 words, 126 sentences>"
+    table = scores._repr_html_()
+    assert table.count("<tr>") == len(scores.to_dict())
+    assert '<td style="text-align: left">words</td><td>1,008</td>' in table

@@ -10,7 +10,7 @@ import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from crossarc.errors import TreebankError
 from crossarc.evaluation.alignment import Alignment, Text, TokenPosition, align
@@ -65,16 +65,23 @@ def segments(
         ours.check_heads(g)
         theirs.check_heads(s, named=g)
         number = ours.count, theirs.count
+        if same_words and g.forms != s.forms:
+            raise _word_error(number[0], g, s, name)
         if g.forms == s.forms:
             ranges = g.multiword_tokens, s.multiword_tokens
             if same_words or _surfaces(ranges[0]) == _surfaces(ranges[1]):
                 yield Segment(number, [g], [s], _count_tokens(len(g), *ranges))
-            else:
-                yield _segment_of_equal_words(number, g, s, ours, theirs)
-        elif same_words:
-            _refuse_words(number[0], g, s, name)
-        else:
-            yield _aligned_segment(number, g, s, ours, theirs)
+                continue
+        counts, texts = (ours.count, theirs.count), (Text(), Text())
+        found = _aligned_segment(number, g, s, ours, theirs, texts)
+        if isinstance(found, TreebankError):
+            if g.forms != s.forms:
+                raise found
+            # One version may lack the multiword tokens, so that its text is another.
+            for side, text, count in zip((ours, theirs), texts, counts, strict=True):
+                side.put_back(text.sentences[1:], count)
+            found = Segment(number, [g], [s], _count_tokens(len(g), *ranges))
+        yield found
 
 
 def _missing(sentence: Sentence, long: _Side, short: _Side) -> TreebankError:
@@ -99,24 +106,6 @@ def _count_tokens(
     covered = {word for first, last in g | s for word in range(first, last + 1)}
     counts = [n - sum(last - first for first, last in ranges) for ranges in (g, s)]
     return counts[0], counts[1], n - len(covered) + len(g & s)
-
-
-def _segment_of_equal_words(
-    number: tuple[int, int], g: Sentence, s: Sentence, ours: _Side, theirs: _Side
-) -> Segment:
-    """The segment that begins with two sentences of equal words but different multiword tokens.
-
-    One version may lack them, so that its text is another; then the words are aligned one by one.
-    """
-    counts = ours.count, theirs.count
-    texts = Text(), Text()
-    try:
-        return _aligned_segment(number, g, s, ours, theirs, texts)
-    except TreebankError:
-        for side, text, count in zip((ours, theirs), texts, counts, strict=True):
-            side.put_back(text.sentences[1:], count)
-        tokens = _count_tokens(len(g), g.multiword_tokens, s.multiword_tokens)
-        return Segment(number, [g], [s], tokens)
 
 
 def batches(items: Iterable[Segment]) -> Iterator[list[Segment]]:
@@ -179,16 +168,18 @@ def _aligned_segment(
     s: Sentence,
     ours: _Side,
     theirs: _Side,
-    texts: tuple[Text, Text] | None = None,
-) -> Segment:
-    """The segment that begins with two sentences; `texts` collects what was read."""
-    texts = texts or (Text(), Text())
+    texts: tuple[Text, Text],
+) -> Segment | TreebankError:
+    """The segment that begins with two sentences, or what to say if the text differs.
+
+    `texts` collects what was read.
+    """
     # What one side has and the other has not reached yet; one of the two is empty.
     pending = [texts[0].add(g), texts[1].add(s)]
     while True:
         common = min(map(len, pending))
         if pending[0][:common] != pending[1][:common]:
-            _refuse_text(number, texts, pending, theirs.title)
+            return _text_error(number, texts, pending, theirs.title)
         pending = [rest[common:] for rest in pending]
         if not any(pending):
             alignment = align(*texts)
@@ -203,7 +194,7 @@ def _aligned_segment(
                 is_end = False
         if is_end:
             if any(pending):
-                _refuse_text(number, texts, pending, theirs.title)
+                return _text_error(number, texts, pending, theirs.title)
             return _segment(number, texts, align(*texts))
 
 
@@ -213,10 +204,10 @@ def _segment(number: tuple[int, int], texts: tuple[Text, Text], alignment: Align
     return Segment(number, gold.sentences, system.sentences, tokens, alignment)
 
 
-def _refuse_text(
+def _text_error(
     number: tuple[int, int], texts: tuple[Text, Text], pending: list[str], title: str
-) -> NoReturn:
-    """Raise an error that names the tokens where two versions differ for the first time."""
+) -> TreebankError:
+    """An error that names the tokens where two versions differ for the first time."""
     shared = zip(*pending, strict=False)
     common = next((k for k, (a, b) in enumerate(shared) if a != b), min(map(len, pending)))
     found = [
@@ -229,13 +220,13 @@ def _refuse_text(
         g_form, s_form = _distinct(gold.form, system.form)
         where = _where(texts[1].sentences[system.sentence], system.word)
         problem = f"word {gold.word} is {g_form} in gold, and there is {s_form} in {title}{where}"
-        raise _error_at(gold, texts[0], number[0], f"{problem}. {remedy}")
+        return _error_at(gold, texts[0], number[0], f"{problem}. {remedy}")
     side, long, short = (0, "gold", title) if system is None else (1, title, "gold")
     token = found[side]
     if token is None:
         raise AssertionError("two texts differ, yet both are at their ends")
     problem = f"{short} ends before word {token.word} of {long}, {token.form!r}"
-    raise _error_at(token, texts[side], number[side], f"{problem}. {remedy}")
+    return _error_at(token, texts[side], number[side], f"{problem}. {remedy}")
 
 
 def _error_at(token: TokenPosition, text: Text, number: int, what: str) -> TreebankError:
@@ -243,15 +234,15 @@ def _error_at(token: TokenPosition, text: Text, number: int, what: str) -> Treeb
     return located_error(what, sentence, number + token.sentence, token.word)
 
 
-def _refuse_words(number: int, g: Sentence, s: Sentence, title: str) -> NoReturn:
-    """Raise an error that says how the words of two sentences differ."""
+def _word_error(number: int, g: Sentence, s: Sentence, title: str) -> TreebankError:
+    """An error that says how the words of two sentences differ."""
     words = [k for k, (a, b) in enumerate(zip(g.forms, s.forms, strict=False)) if a != b]
     word = words[0] + 1 if words else min(len(g), len(s))
     problem = f"gold has {len(g)} words and {title} has {len(s)}"
     if words and len(g) == len(s):
         a, b = _distinct(g.forms[word - 1], s.forms[word - 1])
         problem = f"word {word} is {a} in gold and {b} in {title}"
-    raise located_error(
+    return located_error(
         f"{problem}{_where(s, word)}. Let the systems parse the words of the gold treebank.",
         g,
         number,

@@ -225,11 +225,11 @@ def _acyclic(heads: Ints, words: Ints) -> bool:
     """Whether every word reaches the root or a word without a head, by pointer doubling."""
     base = np.repeat(words[:-1], np.diff(words))
     # Node 0 is the common end; word k of the block is node k + 1.
-    ahead = np.zeros(len(heads) + 1, np.int64)
-    ahead[1:] = np.where(heads > 0, base + heads, 0)
+    ancestor = np.zeros(len(heads) + 1, np.int64)
+    ancestor[1:] = np.where(heads > 0, base + heads, 0)
     longest = int(np.diff(words).max(initial=0))
     for _ in range(longest.bit_length()):
-        if not ahead.any():
+        if not ancestor.any():
             break
-        ahead = ahead[ahead]
-    return not ahead.any()
+        ancestor = ancestor[ancestor]
+    return not ancestor.any()

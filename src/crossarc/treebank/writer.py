@@ -60,8 +60,8 @@ class _Write:
 def open_output(path_or_file: Writable, *, compress: bool = True) -> Iterator[_Write]:
     """Give a function that writes bytes; by default compressed as the name says.
 
-    A path is written beside its place and moved there at the end, so an interruption leaves what
-    was there before. Devices and pipes are written to directly.
+    A file is written under a temporary name in the same folder and renamed at the end, so an
+    interruption leaves what was there before. Devices and pipes are written to directly.
     """
     if not isinstance(path_or_file, str | os.PathLike):
         yield _Write(path_or_file)

@@ -54,8 +54,8 @@ def generate(
         lengths: words per sentence: a number, or weights of 0, 1, 2, ... words, such as
             `poisson_lengths(20)` (the default) or `np.bincount` of the lengths of a real treebank.
         nonprojective: the expected share of non-projective sentences. One of 1 or 2 words never is,
-            so the longer ones are with chance nonprojective / P(3 words or more). Or "uniform": all
-            trees of n words, crossing or not, have the same chance.
+            so the longer ones are with probability nonprojective / P(3 words or more). Or
+            "uniform": all trees of n words, crossing or not, have the same probability.
         root: "single", or "multi" to let several words hang from the root.
 
     Raises:
@@ -67,15 +67,15 @@ def generate(
     _check_count("start", start)
     if root not in ("single", "multi"):
         raise TreebankError(f"root {root!r}: must be 'single' or 'multi'")
-    chances = length_weights(lengths)
+    weights = length_weights(lengths)
     plan = _Plan(
         grammar=random_grammar(0) if grammar is None else grammar,
         seed=seed,
-        lengths=np.cumsum(chances) / np.cumsum(chances)[-1],
-        crossing=_crossing_chance(nonprojective, chances),
+        lengths=np.cumsum(weights) / np.cumsum(weights)[-1],
+        crossing=_crossing_probability(nonprojective, weights),
         single=root == "single",
     )
-    mean = float(chances @ np.arange(chances.size) / chances.sum())
+    mean = float(weights @ np.arange(weights.size) / weights.sum())
     block = min(max(int(_BLOCK_WORDS / mean), 1), _BLOCK_SENTENCES)
     return _stream(plan, block, start, sentences, words)
 
@@ -85,13 +85,15 @@ def _check_count(name: str, value: int | None) -> None:
         raise TreebankError(f"{name} {value!r}: must be a whole number, 0 or more")
 
 
-def _crossing_chance(nonprojective: float | Literal["uniform"], chances: Floats) -> float | None:
-    """Chance that a sentence which is long enough has to cross; None for uniform trees."""
+def _crossing_probability(
+    nonprojective: float | Literal["uniform"], weights: Floats
+) -> float | None:
+    """Probability that a sentence which is long enough has to cross; None for uniform trees."""
     if nonprojective == "uniform":
         return None
     if isinstance(nonprojective, str) or not 0.0 <= nonprojective <= 1.0:
         raise TreebankError(f"nonprojective {nonprojective}: must be from 0 to 1, or 'uniform'")
-    possible = float(chances[SHORTEST_NONPROJECTIVE:].sum() / chances.sum())
+    possible = float(weights[SHORTEST_NONPROJECTIVE:].sum() / weights.sum())
     if nonprojective > possible * (1.0 + 1e-12):
         raise TreebankError(
             f"nonprojective {nonprojective}: only {possible:.6g} of the sentences have"
@@ -146,9 +148,9 @@ def _block(plan: _Plan, number: int, size: int) -> Iterator[Sentence]:
 
     begins = offsets(lengths)
     local = np.where(heads[1:] > 0, heads[1:] - np.repeat(begins, lengths), 0)
-    for place, (begin, length) in enumerate(zip(begins.tolist(), lengths.tolist(), strict=True)):
+    for k, (begin, length) in enumerate(zip(begins.tolist(), lengths.tolist(), strict=True)):
         span = slice(begin, begin + length)
-        name = f"synthetic-{plan.seed}-{number * size + place}"
+        name = f"synthetic-{plan.seed}-{number * size + k}"
         yield Sentence.build(
             forms[span],
             lemmas=lemmas[span],

@@ -35,7 +35,7 @@ def poisson_lengths(mean: float) -> Floats:
 
 
 def geometric_lengths(mean: float) -> Floats:
-    """Probabilities of 0, 1, 2, ... words: after each word the sentence ends with chance 1/mean."""
+    """Probabilities of 0, 1, 2, ... words; the sentence ends after any with probability 1/mean."""
     stay = 1.0 - 1.0 / _checked_mean(mean)
     count = 1 if stay == 0.0 else math.ceil(math.log(_TAIL) / math.log(stay))
     return np.concatenate(([0.0], (1.0 - stay) * stay ** np.arange(count)))

@@ -69,36 +69,36 @@ def projective_heads(rng: np.random.Generator, lengths: Ints, *, single: bool) -
     starts = hits[np.searchsorted(owner[hits], np.arange(sizes.size))] + 1
 
     letters: list[bool] = is_child.tolist()
-    heads, places = [0], [0]
+    heads, positions = [0], [0]
     for begin, size, start in zip(first.tolist(), sizes.tolist(), starts.tolist(), strict=True):
         end = begin + size
-        _read_word(letters[start:end] + letters[begin:start], heads, places, single)
-    place = np.array(places)
-    result = np.zeros_like(place)
-    result[place] = place[heads]
+        _read_word(letters[start:end] + letters[begin:start], heads, positions, single)
+    position = np.array(positions)
+    result = np.zeros_like(position)
+    result[position] = position[heads]
     return result
 
 
-def _read_word(letters: list[bool], heads: list[int], places: list[int], single: bool) -> None:
-    """Append the nodes of one tree in the order of their `child` letters: head node, and place."""
-    node = place = len(heads) - 1
+def _read_word(letters: list[bool], heads: list[int], positions: list[int], single: bool) -> None:
+    """Append the nodes of one tree in the order of their `child` letters: head and position."""
+    node = position = len(heads) - 1
     open_lists = [0]  # 2v + 1 is the left list of node v, 2v its right list
     if single:
         node += 1
         heads.append(0)
-        places.append(0)
+        positions.append(0)
         open_lists = [2 * node, 2 * node + 1]
     for is_child in letters:
         if is_child:
             node += 1
             heads.append(open_lists[-1] >> 1)
-            places.append(0)
+            positions.append(0)
             open_lists += (2 * node, 2 * node + 1)
         else:
             closed = open_lists.pop()
             if closed & 1:
-                place += 1
-                places[closed >> 1] = place
+                position += 1
+                positions[closed >> 1] = position
 
 
 def levels(heads: Ints) -> list[Ints]:
@@ -145,16 +145,16 @@ def mixed_heads(rng: np.random.Generator, lengths: Ints, crossing: Bools, *, sin
     after = (first + lengths)[crossing] - right[heads[words]]
     jumps = (rng.random(lengths.size)[crossing] * (before + after)).astype(np.int64)
     forward = jumps >= before
-    # The words between the old place of the block left .. right and its new one step aside.
+    # The words between the old position of the block left .. right and its new one step aside.
     begin = np.where(forward, right[words] + 1, left[heads[words]] - 1 - jumps)
     end = np.where(forward, right[heads[words]] + 1 + jumps - before, left[words] - 1)
     sign = np.where(forward, 1, -1)
     steps = np.zeros(heads.size + 1, dtype=np.int64)
     _add_over(steps, left[words], right[words], sign * (end - begin + 1))
     _add_over(steps, begin, end, -sign * (right - left + 1)[words])
-    places = np.arange(heads.size) + np.cumsum(steps[:-1])
+    positions = np.arange(heads.size) + np.cumsum(steps[:-1])
     result = np.empty_like(heads)
-    result[places] = places[heads]
+    result[positions] = positions[heads]
     return result
 
 
