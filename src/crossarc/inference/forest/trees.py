@@ -110,15 +110,24 @@ class ForestTrees(TreeDistribution):
         """All derivations of a sentence; the one that was asked for last is kept."""
         last = self._last
         if last is None or last[0] != index:
-            scores = self._batch.scores(index)
-            numbering, number = {}, scores.size
-            for name, factor in self._factors.items():
-                numbering[name] = _numbering(factor, index, number, len(scores))
-                number += factor.count(index)
+            scores, ranges = self._batch.scores(index), self._part_ranges(index)
+            numbering = {
+                name: _numbering(factor, index, ranges[name].start, len(scores))
+                for name, factor in self._factors.items()
+            }
             factors = [factor.scores(index) for factor in self._factors.values()]
             forest = self._packed(index, numbering, [scores.reshape(-1), *factors])
             self._last = last = index, forest
         return last[1]
+
+    def _part_ranges(self, index: int) -> dict[str, slice]:
+        """The numbers that arcs and the parts of each factor have in the forest."""
+        end = self._batch.scores(index).size
+        ranges = {"arc": slice(0, end)}
+        for name, factor in self._factors.items():
+            begin, end = end, end + factor.count(index)
+            ranges[name] = slice(begin, end)
+        return ranges
 
     def _packed(
         self, index: int, numbering: Mapping[str, Numbering], values: Sequence[Floats]
@@ -159,16 +168,11 @@ class ForestTrees(TreeDistribution):
 
     def _shaped(self, index: int, part: str, table: Floats) -> Floats:
         """The entries of one kind of parts, in the shape that was given."""
-        scores = self._batch.scores(index)
-        begin, end = 0, scores.size
-        for name, factor in self._factors.items():
-            if part == "arc":
-                break
-            begin, end = end, end + factor.count(index)
-            if part == name:
-                break
-        own = table[begin:end].copy()
-        own = own.reshape(scores.shape) if part == "arc" else self._factors[part].shaped(index, own)
+        own = table[self._part_ranges(index)[part]].copy()
+        if part == "arc":
+            own = own.reshape(self._batch.scores(index).shape)
+        else:
+            own = self._factors[part].shaped(index, own)
         own.flags.writeable = False
         return own
 
@@ -261,10 +265,14 @@ class ForestTrees(TreeDistribution):
 
     def _distinct(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Each tree once, where it is first derived."""
-        seen: set[tuple[bytes, bytes]] = set()
+        if not self.ambiguous:
+            yield from trees
+            return
+        seen: set[tuple[bytes, bytes | None]] = set()
         for tree in trees:
-            key = tree.heads.tobytes(), np.asarray(tree.labels).tobytes()
-            if not self.ambiguous or key not in seen:
+            labels = None if tree.labels is None else np.asarray(tree.labels).tobytes()
+            key = tree.heads.tobytes(), labels
+            if key not in seen:
                 seen.add(key)
                 yield tree
 
