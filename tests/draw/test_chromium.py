@@ -12,7 +12,7 @@ from support.drawings import ASCENT, DESCENT, SIZES, Box, Drawing, meetings
 
 from crossarc import Tree
 from crossarc.draw import html, svg
-from crossarc.draw.metrics import advance
+from crossarc.draw.widths import advance
 from crossarc.treebank import sample
 
 EXTENTS = """
@@ -31,8 +31,8 @@ def drawings() -> list[str]:
     shown = [svg(sentence) for sentence in bank] + [svg(sentence, width=400) for sentence in bank]
     for sentence in bank[::9]:
         n = len(sentence)
-        chances = np.full((n + 1, n + 1), 1 / (n + 1))
-        shown.append(svg(sentence, probabilities=chances, candidates=[1, n]))
+        marginals = np.full((n + 1, n + 1), 1 / (n + 1))
+        shown.append(svg(sentence, probabilities=marginals, candidates=[1, n]))
         shown.append(svg(sentence, against=Tree([0, *range(1, n)], ["x"] * n)))
     return shown
 
@@ -90,9 +90,9 @@ return JSON.stringify(seen);
 def test_page(tmp_path: Path) -> None:
     """Search, filters, order, keys and the colour switch do what they say."""
     bank = sample("en")
-    for place, sentence in enumerate(bank):
-        chance = 0.2 if place == 5 else 0.9
-        sentence.misc = [f"HeadProb={chance:.4f}"] * len(sentence)
+    for index, sentence in enumerate(bank):
+        probability = 0.2 if index == 5 else 0.9
+        sentence.misc = [f"HeadProb={probability:.4f}"] * len(sentence)
     seen = json.loads(result_of(html(bank), PAGE, tmp_path))
     longest = max(bank, key=len)
     assert seen["all"] == len(bank)
@@ -105,4 +105,4 @@ def test_page(tmp_path: Path) -> None:
     assert seen["uncertain"] == bank[5].sent_id
     assert seen["focus"] == bank[0].sent_id
     assert seen["switched"]
-    assert seen["filters"] == [False, True]
+    assert seen["filters"] == [False, True, True]

@@ -55,7 +55,7 @@ def test_sample_bank() -> None:
 def test_drawings_are_those_of_svg() -> None:
     """The same elements; the style stands once, in the page."""
     bank = sample("cs")
-    page = html(bank)
+    page = html(bank, narrow=None)
     drawn = re.findall(r"<svg .*?</svg>", page, re.DOTALL)
     for sentence, one in zip(bank, drawn, strict=True):
         alone = re.sub(r"<style>.*?</style>", "", svg(sentence), flags=re.DOTALL).strip()
@@ -97,7 +97,7 @@ def test_facts_of_a_comparison_and_of_probabilities() -> None:
     assert different["data-different"] == "2"
     first.misc = ["HeadProb=0.9", "_", "HeadProb=0.35"]
     (sure,) = articles(html([first]))
-    assert sure["data-chance"] == "0.3500"
+    assert sure["data-probability"] == "0.3500"
     with pytest.raises(CrossarcError, match="first treebank ends after 1 sentences"):
         html([first], against=[first, second])
 

@@ -119,13 +119,13 @@ def test_difference_is_told_by_lines_and_legend() -> None:
 def test_candidates(heads: list[int], pick: random.Random) -> None:
     """The other heads of a word, from 1% on, with their probabilities."""
     n = len(heads)
-    chances = np.zeros((n + 1, n + 1))
+    marginals = np.zeros((n + 1, n + 1))
     for word in range(1, n + 1):
         weights = [0.0 if head == word else pick.random() ** 6 for head in range(n + 1)]
         weights[heads[word - 1]] += 1
-        chances[:, word] = np.array(weights) / sum(weights)
+        marginals[:, word] = np.array(weights) / sum(weights)
     words = pick.sample(range(1, n + 1), 2)
-    drawing = Drawing(svg(Tree(heads), probabilities=chances, candidates=words))
+    drawing = Drawing(svg(Tree(heads), probabilities=marginals, candidates=words))
     drawing.check()
     ends = list(drawing.ends())
     assert ends[:n] == [(head, word) for word, head in enumerate(heads, 1)]
@@ -133,10 +133,10 @@ def test_candidates(heads: list[int], pick: random.Random) -> None:
         (head, word)
         for word in words
         for head in range(n + 1)
-        if head not in (word, heads[word - 1]) and chances[head, word] >= 0.01
+        if head not in (word, heads[word - 1]) and marginals[head, word] >= 0.01
     }
     for arc, (head, word) in zip(drawing.arcs[n:], ends[n:], strict=True):
-        assert {text.content.split()[0] for text in arc.labels} == {f"{chances[head, word]:.0%}"}
+        assert {text.content.split()[0] for text in arc.labels} == {f"{marginals[head, word]:.0%}"}
 
 
 def test_probabilities_make_arcs_stronger() -> None:
@@ -152,13 +152,21 @@ def test_probabilities_make_arcs_stronger() -> None:
     assert weak < sure
     assert float(groups[0].get("stroke-opacity")) < float(groups[1].get("stroke-opacity")) == 1
     assert groups[2].get("stroke-width") is None
-    assert [t.content for t in drawing.texts if t.kind == "chance"] == ["25%", "100%"]
+    assert [t.content for t in drawing.texts if t.kind == "probability"] == ["25%", "100%"]
     given_array = Drawing(svg(sentence, probabilities=[0.25, 1, 0.5]))
-    assert [t.content for t in given_array.texts if t.kind == "chance"] == ["25%", "100%", "50%"]
+    assert [t.content for t in given_array.texts if t.kind == "probability"] == [
+        "25%",
+        "100%",
+        "50%",
+    ]
     matrix = np.full((4, 4), 0.1)
     matrix[2, 1] = 0.75
     from_matrix = Drawing(svg(sentence, probabilities=matrix))
-    assert [t.content for t in from_matrix.texts if t.kind == "chance"] == ["75%", "10%", "10%"]
+    assert [t.content for t in from_matrix.texts if t.kind == "probability"] == [
+        "75%",
+        "10%",
+        "10%",
+    ]
 
 
 def test_right_to_left() -> None:
