@@ -140,7 +140,7 @@ def test_titles_name_the_treebank(shown: str) -> None:
 
 
 def test_curve_ends_at_the_edge_of_its_panel() -> None:
-    """y = x^2 - x from 0 to 50: it starts at (0, 0), comes back at (1, 0), and ends at (7.59, 50)."""
+    """y = x^2 - x from 0 to 50: from (0, 0), back to 0 at 1, to its end at (7.59, 50)."""
     curve = _curve(-1.0, 1.0, 10, 50)
     assert curve[0] == (0, 0)
     assert any(x == pytest.approx(1, abs=0.01) and y == 0 for x, y in curve)

@@ -6,6 +6,9 @@ PNG and PDF are made by typst, an optional dependency, from the SVG.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
@@ -25,7 +28,7 @@ _CAPTION = 26.0
 _INDENT = 14
 # Of CSS: a drawing of 96 pixels is an inch wide.
 _PIXELS_PER_INCH = 96
-_PAGE = "#set page(width: auto, height: auto, margin: 0pt)\n"
+_PAGE = "#set document(date: none)\n#set page(width: auto, height: auto, margin: 0pt)\n"
 
 
 def sheet(
@@ -88,21 +91,20 @@ def require_typst() -> ModuleType:
         CrossarcError: it is not installed.
     """
     try:
-        import typst
+        return import_module("typst")
     except ImportError:
         raise CrossarcError(
             'PNG and PDF need typst: pip install "crossarc[images]", or write SVG'
         ) from None
-    module: ModuleType = typst
-    return module
 
 
 def _compile(drawings: list[str], format: str, ppi: float | None = None) -> bytes:
     typst = require_typst()
-    files = {f"{index}.svg": drawing.encode() for index, drawing in enumerate(drawings)}
-    pages = "\n#pagebreak()\n".join(f'#image("{name}")' for name in files)
-    # The main file comes first.
-    made: bytes = typst.compile(
-        {"main.typ": (_PAGE + pages).encode(), **files}, format=format, ppi=ppi
-    )
+    with TemporaryDirectory() as folder:
+        for index, drawing in enumerate(drawings):
+            Path(folder, f"{index}.svg").write_text(drawing, encoding="utf-8")
+        pages = (f'#image("{index}.svg")' for index in range(len(drawings)))
+        main = Path(folder, "main.typ")
+        main.write_text(_PAGE + "\n#pagebreak()\n".join(pages), encoding="utf-8")
+        made: bytes = typst.compile(str(main), root=folder, format=format, ppi=ppi)
     return made
