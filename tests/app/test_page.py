@@ -136,7 +136,9 @@ def test_titles_name_the_treebank(shown: str) -> None:
     title = "Latin &amp; more: what constraints on trees cost and save"
     assert f"<title>{title}</title>" in one
     assert f'<h1 dir="auto">{title}</h1>' in one
-    assert "<title>2 treebanks: what constraints" in shown
+    assert "<title>sample, &lt;nasty&gt;: what constraints" in shown
+    four = report([("x", study_constraints(nasty_bank()))] * 4)
+    assert "<title>4 treebanks: what constraints" in four
 
 
 def test_curve_ends_at_the_edge_of_its_panel() -> None:

@@ -222,6 +222,13 @@ def test_notebooks_show_drawings() -> None:
 
 @pytest.mark.parametrize("name", ["crossing", "difference"])
 def test_pictures_of_the_documentation(name: str) -> None:
-    drawing = Drawing((ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8"))
+    """One for light and one for dark pages, which differ in their colours only."""
+    folder = ROOT / "docs" / "pictures"
+    light, dark = (
+        (folder / f"{name}-{theme}.svg").read_text(encoding="utf-8") for theme in ("light", "dark")
+    )
+    drawing = Drawing(light)
     drawing.check()
     assert len(list(drawing.ends())) == len(drawing.arcs)
+    assert light.split("</style>")[1] == dark.split("</style>")[1]
+    assert ".crossarc.dark .paper" in dark

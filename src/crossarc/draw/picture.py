@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
 
@@ -114,7 +115,7 @@ class Token(NamedTuple):
     form: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Picture:
     """Words and arcs to draw.
 
@@ -132,12 +133,12 @@ class Picture:
     tokens: Sequence[Token] = ()
     names: tuple[str, str] | None = None
 
-    @property
+    @cached_property
     def arcs(self) -> list[Arc]:
         """All arcs, those of the tree first, in the order of the words."""
         return [*(node.arc for node in self.nodes if node.arc), *self.other_arcs]
 
-    @property
+    @cached_property
     def has_probabilities(self) -> bool:
         """Whether the probability of some head is known."""
         return any(node.probability is not None for node in self.nodes)
@@ -147,7 +148,7 @@ class Picture:
         """Whether no arc of the tree is non-projective."""
         return not any(node.is_nonprojective for node in self.nodes)
 
-    @property
+    @cached_property
     def is_right_to_left(self) -> bool:
         """Whether most words begin in a right-to-left script."""
         balance = 0

@@ -13,7 +13,7 @@ from typing import Literal
 from xml.sax.saxutils import escape
 
 from crossarc.draw.layout import FORM_SIZE, LABEL_SIZE, TAG_SIZE
-from crossarc.draw.picture import Kind, Picture
+from crossarc.draw.picture import Arc, Kind, Picture
 from crossarc.draw.widths import advance
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "MEANINGS",
     "Legend",
     "Theme",
+    "arc_title",
     "coloured",
     "drawing_rules",
     "number",
@@ -174,6 +175,22 @@ MEANINGS = {
 }
 
 _SAMPLE = 30.0
+
+
+def arc_title(content: Picture, arc: Arc) -> str:
+    """What an arc says, in words: its ends, label and kind."""
+    head = content.nodes[arc.head - 1].form if arc.head else "root"
+    about = [] if arc.kind is Kind.candidate else [arc.shown]
+    if arc.probability is not None:
+        about.append(f"{arc.probability:.1%}")
+    if arc.kind is Kind.nonprojective:
+        about.append("non-projective")
+    elif arc.kind in MEANINGS and arc.kind is not Kind.relabelled:
+        about.append(MEANINGS[arc.kind].format(*content.names or ("", "")))
+    elif arc.kind is Kind.candidate:
+        about.append("candidate")
+    title = f"{head} → {content.nodes[arc.dependent - 1].form}"
+    return f"{title}: {', '.join(filter(None, about))}" if any(about) else title
 
 
 class Legend:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
@@ -19,8 +20,8 @@ from crossarc.draw.layout import (
     Root,
     TokenSpan,
 )
-from crossarc.draw.picture import Arc, Drawable, Kind, Node, Picture, picture
-from crossarc.draw.style import MEANINGS, Legend, Theme, drawing_rules, number, text_element
+from crossarc.draw.picture import Arc, Drawable, Node, Picture, picture
+from crossarc.draw.style import Legend, Theme, arc_title, drawing_rules, number, text_element
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,7 +43,6 @@ _TIP = 6.5
 # What a line break costs, besides 1 for each arc that it cuts.
 _ANOTHER_LINE = 2.0
 _EMPTINESS = 40.0
-_FIRST_TRY, _NEXT_TRY = 1.0, 0.96
 # Breaks inside a multiword token are avoided where another one will do.
 _BROKEN_TOKEN = 15
 
@@ -165,21 +165,27 @@ def wrap(content: Picture, width: float | None) -> list[Line]:
     whole = Layout(content, 1, n)
     if width is None or whole.width <= width or n == 1:
         return [whole.line()]
-    limit = width * _FIRST_TRY
+    # Lines that end with a word may not begin before this one.
+    earliest = [1] * (n + 1)
+    layout = cache(partial(Layout, content))
     while True:
-        ends = _breaks(content, whole, limit)
+        ends = _breaks(content, whole, width, earliest)
         starts = [1, *(end + 1 for end in ends[:-1])]
-        lines = [Layout(content, *line) for line in zip(starts, ends, strict=True)]
+        lines = [layout(*line) for line in zip(starts, ends, strict=True)]
         # Words of a line may need more width than in the long one, for what leads to other lines.
-        if all(line.width <= width or line.first == line.last for line in lines):
+        too_wide = [line for line in lines if line.width > width and line.first < line.last]
+        if not too_wide:
             return [line.line() for line in lines]
-        limit *= _NEXT_TRY
+        for line in too_wide:
+            for end in range(line.last, n + 1):
+                earliest[end] = min(max(earliest[end], line.first + 1), end)
 
 
-def _breaks(content: Picture, whole: Layout, limit: float) -> list[int]:
+def _breaks(content: Picture, whole: Layout, limit: float, earliest: list[int]) -> list[int]:
     """The last word of each line: the cheapest way to break the long line, by dynamic programming.
 
-    A line costs the arcs that pass over its end and the square of its empty share.
+    A line costs the arcs that pass over its end and the square of its empty share. `earliest` is
+    the first word that a line may begin with, by its last word.
     """
     n = len(content.nodes)
     cut = _cut_arcs(content)
@@ -189,7 +195,7 @@ def _breaks(content: Picture, whole: Layout, limit: float) -> list[int]:
     cost = [0.0] + [float("inf")] * n
     start = [0] * (n + 1)
     for end in range(1, n + 1):
-        for first in range(end, 0, -1):
+        for first in range(end, earliest[end] - 1, -1):
             used = right[end - 1] - left[first - 1]
             if used > limit and first < end:
                 break
@@ -218,21 +224,6 @@ def _cut_arcs(content: Picture) -> list[int]:
     return list(accumulate(change))
 
 
-def _arc_title(content: Picture, arc: Arc) -> str:
-    head = content.nodes[arc.head - 1].form if arc.head else "root"
-    about = [] if arc.kind is Kind.candidate else [arc.shown]
-    if arc.probability is not None:
-        about.append(f"{arc.probability:.1%}")
-    if arc.kind is Kind.nonprojective:
-        about.append("non-projective")
-    elif arc.kind in MEANINGS and arc.kind is not Kind.relabelled:
-        about.append(MEANINGS[arc.kind].format(*content.names or ("", "")))
-    elif arc.kind is Kind.candidate:
-        about.append("candidate")
-    title = f"{head} → {content.nodes[arc.dependent - 1].form}"
-    return f"{title}: {', '.join(filter(None, about))}" if any(about) else title
-
-
 class _Drawing:
     """Lines of a picture, as elements; `mirrored` where words run from right to left."""
 
@@ -241,7 +232,7 @@ class _Drawing:
         self.total = total
         self.mirrored = content.is_right_to_left
         self.pieces: dict[Arc, list[str]] = {arc: [] for arc in content.arcs}
-        self.titles = {arc: escape(_arc_title(content, arc)) for arc in content.arcs}
+        self.titles = {arc: escape(arc_title(content, arc)) for arc in content.arcs}
         self.texts: list[str] = []
         self.bottom = 0.0
 
@@ -391,4 +382,4 @@ def _strength(arc: Arc) -> str:
     if arc.probability is None:
         return ""
     share = min(arc.probability, 1.0)
-    return f' stroke-width="{0.9 + 0.9 * share:.2f}" stroke-opacity="{0.35 + 0.65 * share:.2f}"'
+    return f' stroke-width="{0.9 + 0.9 * share:.2f}" stroke-opacity="{0.5 + 0.5 * share:.2f}"'

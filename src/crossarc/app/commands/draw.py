@@ -197,7 +197,8 @@ class _Writer:
         from crossarc.draw.vector import WIDTH
 
         self.selection, self.annotations = selection, annotations
-        self.theme, self.names = theme.value, names
+        self.theme: Literal["auto", "light", "dark"] = theme.value
+        self.names = names
         self.on_terminal = output == "-" and sys.stdout.isatty()
         self.color = color is Color.always or (color is Color.auto and self.on_terminal)
         columns = shutil.get_terminal_size().columns if self.on_terminal else None

@@ -4,25 +4,69 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Literal
 
-from crossarc.analysis import QuadraticFit
+from crossarc.analysis import ConstraintStudy, QuadraticFit
+from crossarc.app.reports.tables import Named
 from crossarc.draw.page import component_rules
 from crossarc.draw.style import coloured
 from crossarc.draw.widths import advance
 
-__all__ = ["dot_plot", "image", "scatter_plot"]
+__all__ = [
+    "active_pair_plots",
+    "degree_bounds",
+    "dot_plot",
+    "image",
+    "lost_graphs_plot",
+    "scatter_plot",
+    "spaced",
+]
+
+_FIGURE_2 = ("none", "single-head", "acyclicity", "d<=2", "d<=1", "projectivity")
 
 # A panel of the scatter plots: its size, and the margins of its axes.
 _WIDTH, _HEIGHT = 340, 240
 _RIGHT, _TOP, _BOTTOM = 14, 28, 36
 _LEAST_LEFT = 34
-_TICK_SIZE, _ROW_SIZE = 10, 13
+_TICK_SIZE, _SERIES_SIZE, _ROW_SIZE = 10, 12, 13
 
 # Points that several sentences share are darker: classes by the least number of sentences.
 _SHADES = (1, 3, 10)
+
+
+def active_pair_plots(name: str, study: ConstraintStudy) -> list[str]:
+    """The panels of Figure 2, as far as a study has their constraints."""
+    return [
+        scatter_plot(
+            name,
+            spaced(constraint),
+            study.tallies[constraint].points,
+            study.tallies[constraint].fit(),
+            longest=study.profile.longest,
+        )
+        for constraint in _FIGURE_2
+        if constraint in study.tallies
+    ]
+
+
+def lost_graphs_plot(studies: Sequence[Named]) -> str:
+    """Graphs that are not found whole in each treebank, by constraint; the most lost first."""
+    bounds = degree_bounds(studies[0][1])
+    rows = [(name, [100 - one.percent_graphs(bound) for bound in bounds]) for name, one in studies]
+    rows.sort(key=lambda row: -row[1][0])
+    return dot_plot(rows, list(map(spaced, bounds)))
+
+
+def degree_bounds(study: ConstraintStudy) -> list[str]:
+    """Projectivity and the bounds on degree, the strictest first."""
+    return [name for name in study.tallies if name == "projectivity" or name.startswith("d<=")]
+
+
+def spaced(constraint: str) -> str:
+    """The name of a constraint with signs as in print."""
+    return constraint.replace("<=", " ≤ ")
 
 
 def scatter_plot(
@@ -64,15 +108,15 @@ def scatter_plot(
         parts.append(f'<path class="rule" d="M{across(0):.1f} {up(y):.1f}H{across(right):.1f}"/>')
         parts.append(_label(left - 5, up(y) + 3.5, f"{y:,}", "end"))
     parts.append(_label(across(right / 2), _HEIGHT - 6, "words", "middle"))
-    if fit.a is not None and fit.b is not None:
-        curve = _curve(fit.a, fit.b, longest, top)
-        shown = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in curve)
-        parts.append(f'<polyline class="curve" points="{shown}"/>')
     for shade, least in enumerate(_SHADES):
         dots = "".join(
             f"M{across(x):.1f} {up(y):.1f}h0" for (x, y), n in points.items() if _shade(n) == least
         )
         parts.append(f'<path class="dots shade{shade}" d="{dots}"/>')
+    if fit.a is not None and fit.b is not None:
+        curve = _curve(fit.a, fit.b, longest, top)
+        shown = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in curve)
+        parts.append(f'<polyline class="curve" points="{shown}"/>')
     return "".join([*parts, "</svg>"])
 
 
@@ -95,19 +139,20 @@ def dot_plot(rows: Sequence[tuple[str, Sequence[float]]], series: Sequence[str])
     low = math.floor(math.log10(min(values, default=1)))
     line, width = 24, 900
     label = 14 + max(advance(name) for name, _ in rows) * _ROW_SIZE
-    height = line * (len(rows) + 2) + 10
+    height = line * (len(rows) + 3) + 10
 
     def across(value: float) -> float:
         return label + 15 + (math.log10(value) - low) / (2 - low) * (width - label - 45)
 
     parts = [f'<svg class="plot wide" viewBox="0 0 {width} {height}" role="img">']
     parts.append("<title>Graphs lost under each constraint, in percent</title>")
-    bottom = line * (len(rows) + 1)
+    parts += _series_legend(series, label + 15)
+    bottom = line * (len(rows) + 2)
     for exponent in range(low, 3):
         x = across(10.0**exponent)
-        parts.append(f'<path class="rule" d="M{x:.1f} {line - 8}V{bottom}"/>')
+        parts.append(f'<path class="rule" d="M{x:.1f} {2 * line - 8}V{bottom}"/>')
         parts.append(_label(x, bottom + 16, f"{10.0**exponent:g} %", "middle"))
-    for index, (name, row) in enumerate(rows, 1):
+    for index, (name, row) in enumerate(rows, 2):
         y = index * line + 4
         shown = [across(value) for value in row if value > 0]
         parts.append(f'<text class="row" x="{label:.1f}" y="{y + 4}">{escape(name)}</text>')
@@ -121,6 +166,13 @@ def dot_plot(rows: Sequence[tuple[str, Sequence[float]]], series: Sequence[str])
             if value > 0
         ]
     return "".join([*parts, "</svg>"])
+
+
+def _series_legend(series: Sequence[str], x: float) -> Iterator[str]:
+    for level, name in enumerate(series):
+        yield f'<circle class="level{level}" cx="{x:.1f}" cy="12" r="5.5"/>'
+        yield f'<text class="tick" x="{x + 10:.1f}" y="16">{escape(name)}</text>'
+        x += 28 + advance(name) * _SERIES_SIZE
 
 
 def image(plots: Sequence[str], theme: Literal["light", "dark"], *, columns: int = 1) -> str:

@@ -9,7 +9,12 @@ from crossarc import __version__
 from crossarc.analysis import ConstraintStudy, Example
 from crossarc.analysis.constraints import GROUPS
 from crossarc.app.files import counted
-from crossarc.app.reports.plots import dot_plot, scatter_plot
+from crossarc.app.reports.plots import (
+    active_pair_plots,
+    degree_bounds,
+    lost_graphs_plot,
+    spaced,
+)
 from crossarc.app.reports.tables import Named, fixed, measures
 from crossarc.draw.gallery import NARROW, drawing
 from crossarc.draw.page import closing, opening
@@ -22,8 +27,8 @@ __all__ = ["EXAMPLES", "report"]
 #: How many sentences each number opens; their drawings are most of the page.
 EXAMPLES = 12
 
-# The panels of Figure 2, as far as a study has them.
-_FIGURE_2 = ("none", "single-head", "acyclicity", "d<=2", "d<=1", "projectivity")
+# Treebanks that the title names.
+_MOST_NAMED = 3
 
 _DIALOG = """<dialog class="examples"><form method="dialog"><h2></h2>
 <button aria-label="Close">✕</button></form><p class="note"></p><ol></ol></dialog>
@@ -34,7 +39,8 @@ def report(studies: Sequence[Named]) -> str:
     """The page as HTML, in one file that needs no network."""
     sentences = sum(one.sentences for _, one in studies)
     arcs = sum(one.arcs for _, one in studies)
-    name = studies[0][0] if len(studies) == 1 else f"{len(studies)} treebanks"
+    names = [name for name, _ in studies]
+    title = ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} treebanks"
     intro = f"""<div class="intro">
 <p class="soft">{sentences:,} sentences · {arcs:,} arcs</p>
 <p>Covington’s algorithm tries to link every pair of words, with the treebank as its oracle. A
@@ -42,7 +48,7 @@ constraint forbids some links. What is not found is lost to the constraint; pair
 look are saved (Nivre 2006). Underlined numbers open their sentences.</p>
 </div>
 """
-    parts = [opening(f"{name}: what constraints on trees cost and save", intro=intro)]
+    parts = [opening(f"{title}: what constraints on trees cost and save", intro=intro)]
     if len(studies) > 1:
         parts.append(_side_by_side(studies))
     parts += [_treebank(number, *named) for number, named in enumerate(studies)]
@@ -57,13 +63,7 @@ look are saved (Nivre 2006). Underlined numbers open their sentences.</p>
 
 
 def _side_by_side(studies: Sequence[Named]) -> str:
-    bounds = [name for name in studies[0][1].tallies if name == "projectivity" or name[0] == "d"]
-    rows = [(name, [100 - one.percent_graphs(bound) for bound in bounds]) for name, one in studies]
-    rows.sort(key=lambda row: -row[1][0])
-    legend = "".join(
-        f'<span><i class="key level{level}"></i>{_shown(bound)}</span>'
-        for level, bound in enumerate(bounds)
-    )
+    bounds = degree_bounds(studies[0][1])
     head = "".join(f"<th>{_shown(bound)}" for bound in bounds)
     lines = []
     for number, (name, one) in enumerate(studies):
@@ -75,7 +75,7 @@ def _side_by_side(studies: Sequence[Named]) -> str:
     return f"""<section>
 <h2>Side by side</h2>
 <figure><figcaption>Graphs that are not found whole, in percent of all graphs, by constraint.
-</figcaption><div class="levels">{legend}</div><div class="scroll">{dot_plot(rows, bounds)}</div>
+</figcaption><div class="scroll">{lost_graphs_plot(studies)}</div>
 </figure>
 <h3>Graphs found, in percent</h3>
 <div class="scroll"><table>
@@ -91,13 +91,7 @@ def _lost_cell(study: ConstraintStudy, bound: str) -> str:
 
 
 def _treebank(number: int, name: str, study: ConstraintStudy) -> str:
-    panels = [panel for panel in _FIGURE_2 if panel in study.tallies]
-    longest = study.profile.longest
-    plots = "".join(
-        scatter_plot(name, _spaced(panel), tally.points, tally.fit(), longest=longest)
-        for panel in panels
-        for tally in (study.tallies[panel],)
-    )
+    plots = "".join(active_pair_plots(name, study))
     return f"""<section class="bank" id="bank{number}" data-bank="{number}">
 <h2>{escape(name)}</h2>
 {_facts(study)}
@@ -177,17 +171,13 @@ def _number(text: str, study: ConstraintStudy, key: str) -> str:
     return f'<button type="button" data-key="{escape(key)}">{text}</button>'
 
 
-def _spaced(constraint: str) -> str:
-    return constraint.replace("<=", " ≤ ")
-
-
 def _shown(constraint: str) -> str:
     return f"<i>d</i> ≤ {constraint[3:]}" if constraint.startswith("d<=") else constraint
 
 
 def _title(study: ConstraintStudy, key: str) -> str:
     if key in study.tallies:
-        return f"Lost under {_spaced(key)}"
+        return f"Lost under {spaced(key)}"
     name, _, value = key.replace("<=", "= up to ").replace(">", "= over ").partition("=")
     if name == "words":
         return f"Sentences of{value} words"
