@@ -87,6 +87,35 @@ return JSON.stringify(seen);
 """
 
 
+LAYOUTS = """
+const right = (one) => one.getBoundingClientRect().right;
+const drawn = [...document.querySelectorAll("article svg")].filter((one) => one.clientWidth);
+const badges = [...document.querySelectorAll(".badge")];
+return JSON.stringify([
+    drawn.length,
+    Math.max(...drawn.map(right), ...badges.map(right), document.documentElement.scrollWidth),
+    innerWidth,
+]);
+"""
+
+
+# A window is never narrower than 500 pixels.
+@pytest.mark.parametrize("width", [500, 1200])
+def test_small_screens_show_the_narrow_layout(width: int, tmp_path: Path) -> None:
+    """One layout of each drawing at a time, and nothing is wider than the screen."""
+    bank = sample("cs")
+    for sentence in bank:
+        rank = ["# kbest = 1/4", "# log_prob = -1.802343"]
+        sentence.comments = [*sentence.comments, *rank]
+        sentence.misc = ["HeadProb=0.8412"] * len(sentence)
+    page = html(bank).replace("content-visibility: auto", "")
+    found = json.loads(result_of(page, LAYOUTS, tmp_path, width=width))
+    count, right, screen = found
+    assert screen == width
+    assert count == len(bank)
+    assert right <= width
+
+
 def test_page(tmp_path: Path) -> None:
     """Search, filters, order, keys and the colour switch do what they say."""
     bank = sample("en")

@@ -63,6 +63,19 @@ def test_drawings_are_those_of_svg() -> None:
         Drawing(one).check()
 
 
+def test_wide_drawings_have_a_second_layout() -> None:
+    """The same words and arcs, in lines of 320 pixels; what is no wider has one layout."""
+    bank = [*sample("cs"), Sentence.build(["a", "b"], heads=[0, 1])]
+    for sentence, article in zip(bank, html(bank).split("<article ")[1:], strict=True):
+        first, *second = map(Drawing, re.findall(r"<svg .*?</svg>", article, re.DOTALL))
+        assert len(second) == article.count('<div class="narrow">') == (first.width > 320)
+        for narrow in second:
+            narrow.check()
+            assert narrow.width <= 320
+            assert [word.content for word in narrow.words] == list(sentence.forms)
+            assert list(narrow.ends()) == list(first.ends())
+
+
 def test_nothing_is_fetched() -> None:
     page = html(sample())
     assert "default-src 'none'" in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
@@ -14,6 +15,9 @@ from support.trees import all_trees, trees
 
 from crossarc import Sentence, Tree
 from crossarc.draw import svg
+from crossarc.draw.layout import Layout
+from crossarc.draw.picture import picture
+from crossarc.draw.vector import wrap
 from crossarc.treebank import sample
 
 LABELS = st.sampled_from(["", "det", "nsubj:pass", "x", "compound:prt:xx", "漢字", "w" * 25])
@@ -77,6 +81,16 @@ def test_wrapped_lines_fit(heads: list[int], data: st.DataObject) -> None:
         columns = [drawing.column(word) for word in line]
         extent = max(box.right for box in columns) - min(box.left for box in columns)
         assert extent <= 500 or len(line) == 1
+
+
+@pytest.mark.parametrize("width", [120, 200, 292])
+def test_narrow_lines_are_not_broken_more_than_they_must_be(width: int) -> None:
+    """Two words that fit in one line do not stand in two."""
+    for sentence in sample():
+        content = picture(sentence)
+        for above, below in itertools.pairwise(wrap(content, width)):
+            if above.first == above.last and below.first == below.last:
+                assert Layout(content, above.first, below.last).width > width
 
 
 def two_trees(n: int) -> st.SearchStrategy[tuple[list[int], list[int]]]:

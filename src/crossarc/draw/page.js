@@ -36,8 +36,9 @@
         shown += matches;
       }
       const total = articles.length.toLocaleString("en");
+      const noun = articles.length === 1 ? "sentence" : "sentences";
       byId("count").textContent = shown === articles.length
-        ? `${total} sentences` : `${shown.toLocaleString("en")} of ${total} sentences`;
+        ? `${total} ${noun}` : `${shown.toLocaleString("en")} of ${total} ${noun}`;
     }
 
     function arrange() {
