@@ -88,6 +88,18 @@ def test_multiword_tokens_stand_below_their_words(form: str, width: int | None) 
     assert "token" not in svg(annotated()).split("</style>")[1]
 
 
+def test_lines_are_not_broken_inside_a_token() -> None:
+    """Between words 5 and 6 a break cuts one arc, elsewhere two or more; but 5-6 is a token."""
+    heads = [5, 5, 5, 5, 0, 10, 10, 10, 10, 5]
+    rows = [f"{m}\tword\t_\t_\t_\t_\t{h}\tx\t_\t_\n" for m, h in enumerate(heads, 1)]
+    rows.insert(4, "5-6\ttoken" + "\t_" * 8 + "\n")
+    (sentence,) = read_conllu([*rows, "\n"])
+    for multiword_tokens in (False, True):
+        drawing = Drawing(svg(sentence, multiword_tokens=multiword_tokens, width=430))
+        fifth, sixth = drawing.words[4:6]
+        assert (fifth.y == sixth.y) == multiword_tokens
+
+
 def test_text() -> None:
     rows = draw_text(annotated(), multiword_tokens=True, enhanced=True).split("\n")
     assert rows[2:] == [
