@@ -1,4 +1,4 @@
-"""Write docs/nonprojectivity.md: the tables of Nivre (2006), and the same for other treebanks.
+"""Write docs/nonprojectivity.md: Nivre (2006) on its treebank and on others, tables and plots.
 
     .venv/bin/python docs/nonprojectivity.py [TREEBANKS]
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from crossarc import read_conllu
 from crossarc.analysis import ConstraintStudy, Examples, study_constraints
-from crossarc.app.reports.formats import markdown_table
-from crossarc.app.reports.tables import Table, fixed, study_tables
+from crossarc.app.reports.plots import active_pair_plots, image, lost_graphs_plot
+from crossarc.app.reports.tables import Table, fixed, markdown_table, study_tables
 from crossarc.inference.transition import CONSTRAINTS, Order
 
 Floats = NDArray[np.float64]
@@ -72,10 +72,10 @@ def danish_tables(one: ConstraintStudy) -> str:
         ("constraint", "a", "sd", "in print", "b", "sd", "in print", "r2", "sd", "in print")
     ]
     for name, printed in TABLE_2.items():
-        fit, spread = one.tallies[name].fit(), deviations(one, name)
+        fit, deviation = one.tallies[name].fit(), deviations(one, name)
         cells = []
         for value, sd, expected, digits in zip(
-            (fit.a, fit.b, fit.r2), spread, printed, (4, 4, 3), strict=True
+            (fit.a, fit.b, fit.r2), deviation, printed, (4, 4, 3), strict=True
         ):
             cells += [fixed(value, digits), fixed(sd, digits), fixed(expected, digits)]
         fits.append((name, *cells))
@@ -103,10 +103,10 @@ def curve(points: Floats) -> tuple[float, float, float]:
 def deviations(one: ConstraintStudy, name: str) -> Floats:
     """How a, b and r2 vary over samples of the sentences."""
     points = sentences_of(one, name)
-    chance = np.random.default_rng(2006)
-    fits = [curve(points[chance.integers(0, len(points), len(points))]) for _ in range(RESAMPLES)]
-    spread: Floats = np.std(fits, axis=0)
-    return spread
+    rng = np.random.default_rng(2006)
+    fits = [curve(points[rng.integers(0, len(points), len(points))]) for _ in range(RESAMPLES)]
+    deviation: Floats = np.std(fits, axis=0)
+    return deviation
 
 
 def account(one: ConstraintStudy) -> dict[str, float]:
@@ -161,6 +161,13 @@ def gothic(one: ConstraintStudy) -> dict[str, float]:
     }
 
 
+def write_plots(name: str, plots: list[str], *, columns: int = 1) -> None:
+    """An image for light pages and one for dark pages."""
+    for theme in ("light", "dark"):
+        path = DOCS / "pictures" / f"{name}-{theme}.svg"
+        path.write_text(image(plots, theme, columns=columns), encoding="utf-8")
+
+
 def main() -> None:
     """Fill the template."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else TREEBANKS
@@ -175,6 +182,9 @@ def main() -> None:
         **gothic(dict(studies)["Gothic-PROIEL"]),
         tables="\n".join(map(markdown_table, study_tables(studies))),
     )
+    danish_study = study([folder / "Danish-DDT" / "train.conllu.gz"])
+    write_plots("danish", active_pair_plots("Danish-DDT", danish_study), columns=3)
+    write_plots("treebanks", [lost_graphs_plot(studies)])
     (DOCS / "nonprojectivity.md").write_text(filled, encoding="utf-8")
 
 

@@ -44,7 +44,10 @@ def test_counted_by_hand() -> None:
 def test_numbers_open_their_sentences() -> None:
     study = study_constraints(bank())
     kept = study.examples.kept
-    assert kept["projectivity"] == [("s1", "a b c d", ("d -> b", "a -> c", "a -> d"))]
+    (lost,) = kept["projectivity"]
+    assert (lost.sent_id, lost.text) == ("s1", "a b c d")
+    assert lost.lost == (2, 3, 4)
+    assert lost.lost_arcs == ("d -> b", "a -> c", "a -> d")
     assert "d<=1" not in kept
     assert [example.sent_id for example in kept["degree=0"]] == ["#2"]
     assert [example.sent_id for example in kept["words<=30"]] == ["s1", "#2"]

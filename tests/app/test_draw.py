@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
 import pytest
+from support.annotated import CONLLU, annotated
 from support.drawings import NAMESPACE, Drawing
 from support.shell import crossarc
 
+from crossarc import Sentence
 from crossarc.draw import svg
 from crossarc.treebank import read_conllu, sample, write_conllu
 
@@ -59,6 +62,120 @@ def test_the_name_of_the_output_tells_the_format(name: str, begins: bytes, tmp_p
     data = gzip.decompress(data) if name.endswith(".gz") else data
     assert as_text.returncode == 0
     assert data.startswith(b"# sent_id = en-001")
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.conllu", "a.jpg.gz"])
+def test_a_name_that_is_no_drawing_is_refused(name: str, tmp_path: Path) -> None:
+    done = crossarc("draw", "@sample", "-o", name, cwd=tmp_path)
+    assert done.returncode == 2
+    suffix = name.removesuffix(".gz")[1:].encode()
+    assert b"no drawing ends in " + suffix in done.stderr
+    assert b".pdf, .png, .svg" in b" ".join(done.stderr.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_images(tmp_path: Path) -> None:
+    """The format follows the suffix; a page a sentence in PDF."""
+    pytest.importorskip("typst", reason="extra [images] is not installed")
+    assert crossarc("draw", "@sample", "-n", "2", "-o", "a.png", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert crossarc("draw", "@sample", "-n", "2", "-o", "a.PDF", cwd=tmp_path).returncode == 0
+    made = (tmp_path / "a.PDF").read_bytes()
+    assert made.startswith(b"%PDF-")
+    assert made.count(b"/MediaBox") == 2
+
+
+def test_images_without_their_extra_are_refused(tmp_path: Path) -> None:
+    """A module of the same name that cannot be imported stands in for one that is not there."""
+    (tmp_path / "typst.py").write_text("raise ImportError")
+    path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    done = crossarc("draw", "@sample", "-o", "a.pdf", cwd=tmp_path, env={"PYTHONPATH": path})
+    assert done.returncode == 2
+    assert b'pip install "crossarc[images]"' in b" ".join(done.stderr.split())
+    assert not (tmp_path / "a.pdf").exists()
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.svg"])
+def test_large_treebanks_are_cut_unless_asked_for(name: str, tmp_path: Path) -> None:
+    """The sample bank has 126 sentences; text is a stream and has no limit."""
+    mark = b"<article " if name == "a.html" else b'role="img"'
+    if name == "a.html":
+        command = ("draw", "@sample", "--width", "1000", "-o", name)
+    else:
+        command = ("draw", "@sample", "-o", name)
+    done = crossarc(*command, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.endswith(b"drew the first 100 sentences; use --all for all of them, or -n\n")
+    assert (tmp_path / name).read_bytes().count(mark) == 100
+    for more, count in (("--all", 126), ("--number=110", 110)):
+        done = crossarc(*command, more, cwd=tmp_path)
+        assert done.stderr == b""
+        assert (tmp_path / name).read_bytes().count(mark) == count
+    assert crossarc("draw", "@sample").stdout.count(b"# sent_id") == 126
+
+
+def test_sentences_without_heads_are_left_out(tmp_path: Path) -> None:
+    """File and line of the first one are named: line 17 begins it, word 5 is six lines on."""
+    whole = CONLLU
+    headless = CONLLU.replace("\t2\tconj", "\t_\t_").replace("e1", "e2")
+    (tmp_path / "mixed.conllu").write_text(whole + headless + headless.replace("e2", "e3"))
+    done = crossarc("draw", "mixed.conllu", "-o", "a.html", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.decode() == (
+        "crossarc: mixed.conllu: left out 2 sentences with a word without a head; "
+        "the first: mixed.conllu:23 (sentence e2): word 5 has no head: "
+        "fill in the HEAD column first\n"
+    )
+    assert (tmp_path / "a.html").read_text().count("<article ") == 1
+    one = crossarc("draw", "mixed.conllu", "--sent-id", "e3", "-o", "b.html", cwd=tmp_path)
+    assert (one.returncode, one.stderr.decode()) == (
+        1,
+        "crossarc: mixed.conllu:39 (sentence e3): word 5 has no head: "
+        "fill in the HEAD column first\n",
+    )
+    assert not (tmp_path / "b.html").exists()
+
+
+def test_errors_in_a_sentence_name_file_and_line(tmp_path: Path) -> None:
+    wrong = CONLLU.replace("2:ref", "77:ref").replace("e1", "e2")
+    (tmp_path / "wrong.conllu").write_text(CONLLU + wrong)
+    done = crossarc("draw", "wrong.conllu", "--enhanced", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"crossarc: wrong.conllu:17 (sentence e2): DEPS of 10 has '77:")
+    assert crossarc("draw", "wrong.conllu", cwd=tmp_path).returncode == 0
+
+
+def test_annotations_on_request(tmp_path: Path) -> None:
+    (tmp_path / "bank.conllu").write_text(CONLLU)
+    for option, keyword in (
+        ("--multiword-tokens", {"multiword_tokens": True}),
+        ("--empty-nodes", {"empty_nodes": True}),
+        ("--enhanced", {"enhanced": True}),
+    ):
+        shown = crossarc("draw", "bank.conllu", option, "--format", "svg", cwd=tmp_path).stdout
+        assert shown.decode() == svg(annotated(), **keyword)
+        assert shown.decode() != svg(annotated())
+
+
+def test_k_best_trees_have_their_rank(tmp_path: Path) -> None:
+    bank = []
+    for rank, heads in enumerate(([0, 1], [2, 0]), 1):
+        comments = ["# sent_id = s", f"# kbest = {rank}/2", f"# log_prob = -{rank}.5"]
+        bank.append(Sentence.build(["a", "b"], heads=heads, comments=comments))
+    write_conllu(bank, tmp_path / "best.conllu")
+    drawing = Drawing(
+        crossarc("draw", "best.conllu", "--format", "svg", cwd=tmp_path).stdout.decode()
+    )
+    captions = [text.content for text in drawing.texts if text.kind == "caption"]
+    assert captions == ["s, kbest = 1/2, log_prob = -1.5", "s, kbest = 2/2, log_prob = -2.5"]
+
+
+def test_pages_are_called_after_their_treebank(tmp_path: Path) -> None:
+    folder = tmp_path / "Latin-Test"
+    folder.mkdir()
+    write_conllu(sample("la"), folder / "dev.conllu")
+    page = crossarc("draw", folder / "dev.conllu", "--format", "html").stdout.decode()
+    assert "<title>Latin-Test</title>" in page
 
 
 def test_selection_is_the_same_in_every_format(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from support.drawings import ASCENT, DESCENT, SIZES, Box, Drawing, meetings
 
 from crossarc import Tree
 from crossarc.draw import html, svg
-from crossarc.draw.metrics import advance
+from crossarc.draw.widths import advance
 from crossarc.treebank import sample
 
 EXTENTS = """
@@ -31,8 +31,8 @@ def drawings() -> list[str]:
     shown = [svg(sentence) for sentence in bank] + [svg(sentence, width=400) for sentence in bank]
     for sentence in bank[::9]:
         n = len(sentence)
-        chances = np.full((n + 1, n + 1), 1 / (n + 1))
-        shown.append(svg(sentence, probabilities=chances, candidates=[1, n]))
+        marginals = np.full((n + 1, n + 1), 1 / (n + 1))
+        shown.append(svg(sentence, probabilities=marginals, candidates=[1, n]))
         shown.append(svg(sentence, against=Tree([0, *range(1, n)], ["x"] * n)))
     return shown
 
@@ -87,12 +87,41 @@ return JSON.stringify(seen);
 """
 
 
+LAYOUTS = """
+const right = (one) => one.getBoundingClientRect().right;
+const drawn = [...document.querySelectorAll("article svg")].filter((one) => one.clientWidth);
+const badges = [...document.querySelectorAll(".badge")];
+return JSON.stringify([
+    drawn.length,
+    Math.max(...drawn.map(right), ...badges.map(right), document.documentElement.scrollWidth),
+    innerWidth,
+]);
+"""
+
+
+# A window is never narrower than 500 pixels.
+@pytest.mark.parametrize("width", [500, 1200])
+def test_small_screens_show_the_narrow_layout(width: int, tmp_path: Path) -> None:
+    """One layout of each drawing at a time, and nothing is wider than the screen."""
+    bank = sample("cs")
+    for sentence in bank:
+        rank = ["# kbest = 1/4", "# log_prob = -1.802343"]
+        sentence.comments = [*sentence.comments, *rank]
+        sentence.misc = ["HeadProb=0.8412"] * len(sentence)
+    page = html(bank).replace("content-visibility: auto", "")
+    found = json.loads(result_of(page, LAYOUTS, tmp_path, width=width))
+    count, right, screen = found
+    assert screen == width
+    assert count == len(bank)
+    assert right <= width
+
+
 def test_page(tmp_path: Path) -> None:
     """Search, filters, order, keys and the colour switch do what they say."""
     bank = sample("en")
-    for place, sentence in enumerate(bank):
-        chance = 0.2 if place == 5 else 0.9
-        sentence.misc = [f"HeadProb={chance:.4f}"] * len(sentence)
+    for index, sentence in enumerate(bank):
+        probability = 0.2 if index == 5 else 0.9
+        sentence.misc = [f"HeadProb={probability:.4f}"] * len(sentence)
     seen = json.loads(result_of(html(bank), PAGE, tmp_path))
     longest = max(bank, key=len)
     assert seen["all"] == len(bank)
@@ -105,4 +134,4 @@ def test_page(tmp_path: Path) -> None:
     assert seen["uncertain"] == bank[5].sent_id
     assert seen["focus"] == bank[0].sent_id
     assert seen["switched"]
-    assert seen["filters"] == [False, True]
+    assert seen["filters"] == [False, True, True]

@@ -55,12 +55,25 @@ def test_sample_bank() -> None:
 def test_drawings_are_those_of_svg() -> None:
     """The same elements; the style stands once, in the page."""
     bank = sample("cs")
-    page = html(bank)
+    page = html(bank, narrow=None)
     drawn = re.findall(r"<svg .*?</svg>", page, re.DOTALL)
     for sentence, one in zip(bank, drawn, strict=True):
         alone = re.sub(r"<style>.*?</style>", "", svg(sentence), flags=re.DOTALL).strip()
         assert one == alone
         Drawing(one).check()
+
+
+def test_wide_drawings_have_a_second_layout() -> None:
+    """The same words and arcs, in lines of 320 pixels; what is no wider has one layout."""
+    bank = [*sample("cs"), Sentence.build(["a", "b"], heads=[0, 1])]
+    for sentence, article in zip(bank, html(bank).split("<article ")[1:], strict=True):
+        first, *second = map(Drawing, re.findall(r"<svg .*?</svg>", article, re.DOTALL))
+        assert len(second) == article.count('<div class="narrow">') == (first.width > 320)
+        for narrow in second:
+            narrow.check()
+            assert narrow.width <= 320
+            assert [word.content for word in narrow.words] == list(sentence.forms)
+            assert list(narrow.ends()) == list(first.ends())
 
 
 def test_nothing_is_fetched() -> None:
@@ -97,7 +110,7 @@ def test_facts_of_a_comparison_and_of_probabilities() -> None:
     assert different["data-different"] == "2"
     first.misc = ["HeadProb=0.9", "_", "HeadProb=0.35"]
     (sure,) = articles(html([first]))
-    assert sure["data-chance"] == "0.3500"
+    assert sure["data-probability"] == "0.3500"
     with pytest.raises(CrossarcError, match="first treebank ends after 1 sentences"):
         html([first], against=[first, second])
 

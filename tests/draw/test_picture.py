@@ -10,9 +10,9 @@ from hypothesis import given
 from support.trees import all_trees, trees
 
 from crossarc import CrossarcError, Sentence, Tree
-from crossarc.draw.crossings import nonprojective
-from crossarc.draw.metrics import advance
-from crossarc.draw.picture import in_step, picture
+from crossarc.draw.picture import paired, picture
+from crossarc.draw.spans import nonprojective
+from crossarc.draw.widths import advance
 from crossarc.treebank import sample
 
 
@@ -83,17 +83,18 @@ def test_sentences_that_do_not_fit() -> None:
     with pytest.raises(CrossarcError, match="HeadProb=high is not a number from 0 to 1"):
         picture(wrong)
     with pytest.raises(CrossarcError, match="second treebank ends after 1 sentences"):
-        list(in_step([sentence, sentence], [sentence]))
+        list(paired([sentence, sentence], [sentence]))
 
 
 def test_labelled_marginals_are_summed() -> None:
     marginals = np.full((4, 4, 2), 0.125)
-    assert picture(TREE, probabilities=marginals).chances == ["25%"] * 3
+    shown = picture(TREE, probabilities=marginals).nodes
+    assert [node.probability_text for node in shown] == ["25%"] * 3
 
 
 def test_tags_and_labels_that_are_not_there_are_not_shown() -> None:
     bare = picture(Sentence.build(["a", "b"], heads=[0, 1]))
-    assert bare.tags is None
+    assert not bare.has_tags
     assert [arc.shown for arc in bare.arcs] == ["", ""]
     assert picture(Tree([0, 1], [7, 8])).arcs[1].shown == "8"
 

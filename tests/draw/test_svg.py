@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
@@ -14,6 +15,9 @@ from support.trees import all_trees, trees
 
 from crossarc import Sentence, Tree
 from crossarc.draw import svg
+from crossarc.draw.layout import Layout
+from crossarc.draw.picture import picture
+from crossarc.draw.vector import wrap
 from crossarc.treebank import sample
 
 LABELS = st.sampled_from(["", "det", "nsubj:pass", "x", "compound:prt:xx", "漢字", "w" * 25])
@@ -79,6 +83,16 @@ def test_wrapped_lines_fit(heads: list[int], data: st.DataObject) -> None:
         assert extent <= 500 or len(line) == 1
 
 
+@pytest.mark.parametrize("width", [120, 200, 292])
+def test_narrow_lines_are_not_broken_more_than_they_must_be(width: int) -> None:
+    """Two words that fit in one line do not stand in two."""
+    for sentence in sample():
+        content = picture(sentence)
+        for above, below in itertools.pairwise(wrap(content, width)):
+            if above.first == above.last and below.first == below.last:
+                assert Layout(content, above.first, below.last).width > width
+
+
 def two_trees(n: int) -> st.SearchStrategy[tuple[list[int], list[int]]]:
     return st.tuples(trees(n, n), trees(n, n))
 
@@ -119,13 +133,13 @@ def test_difference_is_told_by_lines_and_legend() -> None:
 def test_candidates(heads: list[int], pick: random.Random) -> None:
     """The other heads of a word, from 1% on, with their probabilities."""
     n = len(heads)
-    chances = np.zeros((n + 1, n + 1))
+    marginals = np.zeros((n + 1, n + 1))
     for word in range(1, n + 1):
         weights = [0.0 if head == word else pick.random() ** 6 for head in range(n + 1)]
         weights[heads[word - 1]] += 1
-        chances[:, word] = np.array(weights) / sum(weights)
+        marginals[:, word] = np.array(weights) / sum(weights)
     words = pick.sample(range(1, n + 1), 2)
-    drawing = Drawing(svg(Tree(heads), probabilities=chances, candidates=words))
+    drawing = Drawing(svg(Tree(heads), probabilities=marginals, candidates=words))
     drawing.check()
     ends = list(drawing.ends())
     assert ends[:n] == [(head, word) for word, head in enumerate(heads, 1)]
@@ -133,10 +147,10 @@ def test_candidates(heads: list[int], pick: random.Random) -> None:
         (head, word)
         for word in words
         for head in range(n + 1)
-        if head not in (word, heads[word - 1]) and chances[head, word] >= 0.01
+        if head not in (word, heads[word - 1]) and marginals[head, word] >= 0.01
     }
     for arc, (head, word) in zip(drawing.arcs[n:], ends[n:], strict=True):
-        assert {text.content.split()[0] for text in arc.labels} == {f"{chances[head, word]:.0%}"}
+        assert {text.content.split()[0] for text in arc.labels} == {f"{marginals[head, word]:.0%}"}
 
 
 def test_probabilities_make_arcs_stronger() -> None:
@@ -152,13 +166,21 @@ def test_probabilities_make_arcs_stronger() -> None:
     assert weak < sure
     assert float(groups[0].get("stroke-opacity")) < float(groups[1].get("stroke-opacity")) == 1
     assert groups[2].get("stroke-width") is None
-    assert [t.content for t in drawing.texts if t.kind == "chance"] == ["25%", "100%"]
+    assert [t.content for t in drawing.texts if t.kind == "probability"] == ["25%", "100%"]
     given_array = Drawing(svg(sentence, probabilities=[0.25, 1, 0.5]))
-    assert [t.content for t in given_array.texts if t.kind == "chance"] == ["25%", "100%", "50%"]
+    assert [t.content for t in given_array.texts if t.kind == "probability"] == [
+        "25%",
+        "100%",
+        "50%",
+    ]
     matrix = np.full((4, 4), 0.1)
     matrix[2, 1] = 0.75
     from_matrix = Drawing(svg(sentence, probabilities=matrix))
-    assert [t.content for t in from_matrix.texts if t.kind == "chance"] == ["75%", "10%", "10%"]
+    assert [t.content for t in from_matrix.texts if t.kind == "probability"] == [
+        "75%",
+        "10%",
+        "10%",
+    ]
 
 
 def test_right_to_left() -> None:
@@ -214,6 +236,13 @@ def test_notebooks_show_drawings() -> None:
 
 @pytest.mark.parametrize("name", ["crossing", "difference"])
 def test_pictures_of_the_documentation(name: str) -> None:
-    drawing = Drawing((ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8"))
+    """One for light and one for dark pages, which differ in their colours only."""
+    folder = ROOT / "docs" / "pictures"
+    light, dark = (
+        (folder / f"{name}-{theme}.svg").read_text(encoding="utf-8") for theme in ("light", "dark")
+    )
+    drawing = Drawing(light)
     drawing.check()
     assert len(list(drawing.ends())) == len(drawing.arcs)
+    assert light.split("</style>")[1] == dark.split("</style>")[1]
+    assert ".crossarc.dark .paper" in dark

@@ -14,18 +14,26 @@ from support.trees import all_trees, trees
 
 from crossarc import CrossarcError, Sentence, Tree
 from crossarc.draw import text as draw_text
-from crossarc.draw.layout import stack, stems
-from crossarc.draw.width import cut, display_width
+from crossarc.draw.spans import stack
+from crossarc.draw.terminal import stems
+from crossarc.draw.widths import cut, display_width
 
 UP, DOWN, LEFT, RIGHT = "up", "down", "left", "right"
 CROSSINGS = "┼┿╬┾"
+TRIANGLES = {"▲": UP, "▼": DOWN, "►": LEFT}
+# By itself, a row shows to which sides the stem of the head goes on from here.
+ENTRIES = {
+    **dict.fromkeys("╭┬┍┮", (False, True)),
+    **dict.fromkeys("╰┴┕┶", (True, False)),
+    **dict.fromkeys("├╬┝┾", (True, True)),
+}
 
 
 @cache
 def strokes(character: str) -> set[str]:
-    """The sides to which a box-drawing character reaches, by its Unicode name."""
-    if character == "►":
-        return {LEFT, RIGHT}
+    """The sides to which a character of a drawing leads, by its Unicode name."""
+    if character in TRIANGLES:
+        return {RIGHT, TRIANGLES[character]}
     name = unicodedata.name(character)
     if not name.startswith("BOX DRAWINGS"):
         return set()
@@ -41,15 +49,15 @@ def arc_rows(drawing: str) -> list[str]:
 
 def recovered_head(rows: list[str], word: int) -> int:
     """The head of a word, from nothing but the drawn lines."""
-    row = rows[word - 1]
-    column = row.index("►") - 1
-    while column >= 0 and row[column] in "─━┼┿":
-        column -= 1
-    return 0 if column < 0 else _head_row(rows, word - 1, column) + 1
+    columns = [column for column, character in enumerate(rows[word - 1]) if character in ENTRIES]
+    if not columns:
+        return 0
+    (column,) = columns
+    return _head_row(rows, word - 1, column) + 1
 
 
 def _head_row(rows: list[str], row: int, column: int) -> int:
-    """The end of a stem to which no arrow leads."""
+    """The end of a stem that is a triangle."""
     top = bottom = row
     while UP in strokes(rows[top][column]):
         top -= 1
@@ -57,13 +65,8 @@ def _head_row(rows: list[str], row: int, column: int) -> int:
     while DOWN in strokes(rows[bottom][column]):
         bottom += 1
         assert UP in strokes(rows[bottom][column])
-    (head,) = (end for end in (top, bottom) if not _is_entry(rows[end], column))
+    (head,) = (end for end in (top, bottom) if rows[end][column] in TRIANGLES)
     return head
-
-
-def _is_entry(row: str, column: int) -> bool:
-    """Whether an arrow leads from this column to the word."""
-    return re.match("[─━┼┿]*►", row[column + 1 :]) is not None
 
 
 def drawn(heads: list[int] | tuple[int, ...]) -> str:
@@ -91,6 +94,30 @@ def test_random_trees_are_read_back(heads: list[int]) -> None:
     assert_faithful(heads)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_every_row_can_be_read_by_itself(n: int) -> None:
+    """One arrow, at the end; a triangle for dependents on each side; at most one arc enters."""
+    for heads in all_trees(n):
+        for word, row in enumerate(arc_rows(drawn(heads)), 1):
+            dependents = [m for m, head in enumerate(heads, 1) if head == word]
+            assert row.endswith("►")
+            assert row.count("►") == 1
+            assert row.count("▲") == any(m < word for m in dependents)
+            assert row.count("▼") == any(m > word for m in dependents)
+            entries = [ENTRIES[c] for c in row if c in ENTRIES]
+            head = heads[word - 1]
+            if head == 0:
+                assert entries == []
+                assert row[0] in "─━"
+                continue
+            ((above, below),) = entries
+            siblings = [
+                m for m, h in enumerate(heads, 1) if h == head and (m > head) == (word > head)
+            ]
+            stem = [head, *siblings]
+            assert (above, below) == (min(stem) < word, max(stem) > word)
+
+
 @given(trees(max_words=30))
 def test_lines_join(heads: list[int]) -> None:
     """Where a line leaves a character, its neighbour takes it up."""
@@ -101,7 +128,9 @@ def test_lines_join(heads: list[int]) -> None:
         assert upper == {i for i, c in enumerate(below) if UP in strokes(c)}
     for row in rows:
         for a, b in itertools.pairwise(row):
-            assert (RIGHT in strokes(a)) == (LEFT in strokes(b))
+            # A triangle may begin a line.
+            joined = b in "▲▼" or LEFT in strokes(b)
+            assert joined if RIGHT in strokes(a) else b in "▲▼" or not joined
 
 
 def test_projective_example() -> None:
@@ -111,10 +140,10 @@ def test_projective_example() -> None:
         "\n"
     ) == [
         "      ╭► The     DET    det",
-        "    ╭►┴─ dog     NOUN   nsubj",
-        "─►┬─┴─── chased  VERB   root",
+        "    ╭─▲► dog     NOUN   nsubj",
+        "──▼─▲──► chased  VERB   root",
         "  │   ╭► a       DET    det",
-        "  ├──►┴─ cat     NOUN   obj",
+        "  ├───▲► cat     NOUN   obj",
         "  ╰────► .       PUNCT  punct",
     ]
 
@@ -126,23 +155,23 @@ def test_crossing_example() -> None:
     tree = Tree([2, 4, 4, 0, 7, 7, 2, 4, 4], labels=labels)
     assert draw_text(tree, forms=forms).split("\n") == [
         "        ╭► A          det",
-        "    ╭─┬►┴─ hearing    nsubj:pass",
+        "    ▼─┬─▲► hearing    nsubj:pass",
         "    │ ├──► is         aux:pass",
-        "─►┬─┼─┴─── scheduled  root",
+        "──▼─┼─▲──► scheduled  root",
         "  │ │   ╭► on         case",
         "  │ │   ├► the        det",
-        "  │ ┕━━►┷━ issue      nmod",
+        "  │ ┕━━━▲► issue      nmod",
         "  ├──────► today      obl:tmod",
         "  ╰──────► .          punct",
     ]
 
 
 def test_arc_over_the_root_crosses_its_line() -> None:
-    assert drawn([2, 0, 1]).split("\n") == ["  ╭─┬► x", "──┼►┴─ x", "  ┕━━► x"]
+    assert drawn([2, 0, 1]).split("\n") == ["  ▼─┬► x", "──┼─▲► x", "  ┕━━► x"]
 
 
 def test_a_chain_takes_two_columns() -> None:
-    expected = ["───►┬─ x", "  ╭─┴► x", "  ╰►┬─ x", "  ╭─┴► x", "  ╰──► x"]
+    expected = ["────▼► x", "  ▼─┴► x", "  ╰─▼► x", "  ▼─┴► x", "  ╰──► x"]
     assert drawn([0, 1, 2, 3, 4]).split("\n") == expected
 
 
@@ -228,14 +257,14 @@ def test_sentence_has_a_header() -> None:
         "# sent_id = s1",
         "# text = Dogs bark",
         "  ╭► Dogs  NOUN  nsubj",
-        "─►┴─ bark  VERB  root",
+        "──▲► bark  VERB  root",
     ]
     assert draw_text(sentence, width=14).split("\n")[1] == "# text = Dogs…"
 
 
 def test_sentence_without_tags_or_heads() -> None:
     untagged = Sentence.build(["a", "b"], heads=[0, 1], deprels=["root", "x"])
-    assert draw_text(untagged).split("\n")[1:] == ["─►┬─ a  root", "  ╰► b  x"]
+    assert draw_text(untagged).split("\n")[1:] == ["──▼► a  root", "  ╰► b  x"]
     with pytest.raises(CrossarcError, match="word 1 has no head"):
         draw_text(Sentence.build(["a"]))
 
@@ -243,14 +272,14 @@ def test_sentence_without_tags_or_heads() -> None:
 def test_difference_and_candidates_stand_beside_the_words() -> None:
     tree, other = Tree([0, 1, 1], "abc"), Tree([0, 1, 2], "axd")
     assert draw_text(tree, forms=["x", "y", "z"], against=other).split("\n") == [
-        "─►┬─ x  a",
+        "──▼► x  a",
         "  ├► y  b  ≠ x",
         "  ╰► z  c  ≠ 2:y d",
     ]
-    chances = [[0, 0.9, 0.25, 0.005], [0, 0, 0.75, 0.6], [0, 0.1, 0, 0.395], [0, 0, 0, 0]]
-    shown = draw_text(tree, forms=["x", "y", "z"], probabilities=chances, candidates=[2, 3])
+    marginals = [[0, 0.9, 0.25, 0.005], [0, 0, 0.75, 0.6], [0, 0.1, 0, 0.395], [0, 0, 0, 0]]
+    shown = draw_text(tree, forms=["x", "y", "z"], probabilities=marginals, candidates=[2, 3])
     assert shown.split("\n") == [
-        "─►┬─ x  a  90%",
+        "──▼► x  a  90%",
         "  ├► y  b  75%  root 25%",
         "  ╰► z  c  60%  2:y 40%",
     ]
@@ -268,8 +297,8 @@ def test_spans_are_stacked_low_without_overlap(pairs: list[tuple[int, int]]) -> 
     spans = [(first, first + more) for first, more in pairs]
     levels = stack(spans)
     placed = sorted(range(len(spans)), key=lambda i: (spans[i][1] - spans[i][0], spans[i]))
-    for place, i in enumerate(placed):
+    for index, i in enumerate(placed):
         met = [
-            j for j in placed[:place] if spans[j][0] <= spans[i][1] and spans[i][0] <= spans[j][1]
+            j for j in placed[:index] if spans[j][0] <= spans[i][1] and spans[i][0] <= spans[j][1]
         ]
         assert levels[i] == min(set(range(len(spans) + 1)) - {levels[j] for j in met})

@@ -15,6 +15,7 @@ MODULES = {
     "ray": ["ray"],
     "web": ["starlette", "uvicorn"],
     "plots": ["matplotlib"],
+    "images": ["typst"],
 }
 
 

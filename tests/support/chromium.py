@@ -13,7 +13,7 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
-def result_of(page: str, script: str, folder: Path) -> str:
+def result_of(page: str, script: str, folder: Path, *, width: int = 1200) -> str:
     """What a script that runs in the page returns, a string; skips where there is no Chromium."""
     program = next((found for name in NAMES if (found := shutil.which(name))), None)
     if program is None:
@@ -30,6 +30,7 @@ def result_of(page: str, script: str, folder: Path) -> str:
             "--headless",
             "--no-sandbox",
             "--disable-gpu",
+            f"--window-size={width},900",
             f"--user-data-dir={folder / 'profile'}",
             "--dump-dom",
             path.as_uri(),

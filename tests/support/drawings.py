@@ -10,10 +10,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from crossarc.draw.metrics import advance
+from crossarc.draw.widths import advance
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
-SIZES = {"word": 16, "label": 11, "tag": 10, "chance": 10, "name": 10, "caption": 10}
+SIZES = {
+    "word": 16,
+    "label": 11,
+    "token": 11,
+    "tag": 10,
+    "probability": 10,
+    "name": 10,
+    "caption": 10,
+}
 # Letters reach so far above and below their baseline, in ems.
 ASCENT, DESCENT = 0.8, 0.25
 CLEAR = 3.0
@@ -105,7 +113,7 @@ class Drawing:
 
     def column(self, word: Text) -> Box:
         """The box of a word together with what stands below it."""
-        below = [t for t in self.texts if t.kind in ("tag", "chance") and t.x == word.x]
+        below = [t for t in self.texts if t.kind in ("tag", "probability") and t.x == word.x]
         boxes = [one.box for one in (word, *(t for t in below if 0 < t.y - word.y < 35))]
         return Box(
             min(box.left for box in boxes),

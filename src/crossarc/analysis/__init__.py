@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from crossarc.analysis.constraints import ConstraintStudy, Tally, study_constraints
-from crossarc.analysis.examples import Example, Examples
+from crossarc.analysis.constraints import (
+    ConstraintStudy,
+    Example,
+    Examples,
+    Tally,
+    study_constraints,
+)
 from crossarc.analysis.fit import QuadraticFit, fit_quadratic
 from crossarc.analysis.profile import Profile, profile
 

@@ -15,14 +15,21 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.analysis.examples import Examples
 from crossarc.analysis.fit import QuadraticFit, fit_quadratic
 from crossarc.analysis.profile import Profile
 from crossarc.inference.transition import CONSTRAINTS, Order, Recovery, covington
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
-__all__ = ["GROUPS", "ConstraintStudy", "Tally", "count_group", "study_constraints"]
+__all__ = [
+    "GROUPS",
+    "ConstraintStudy",
+    "Example",
+    "Examples",
+    "Tally",
+    "count_group",
+    "study_constraints",
+]
 
 #: How reports group degrees and numbers of crossings.
 GROUPS = ("0", "1", "2", "3", "4", "5-9", "10+")
@@ -31,6 +38,66 @@ GROUPS = ("0", "1", "2", "3", "4", "5-9", "10+")
 _BATCH = 2000
 
 Measured = tuple[int, Sentence, Tree]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence that a number counts.
+
+    Attributes:
+        sent_id: its id, or `#` and its number in the treebank, from 1.
+        lost: the words whose arcs are not found, if the number is about a constraint.
+    """
+
+    sent_id: str
+    sentence: Sentence
+    lost: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text of the sentence."""
+        return self.sentence.text
+
+    @property
+    def lost_arcs(self) -> tuple[str, ...]:
+        """The arcs that are not found, such as `head -> dependent`."""
+        forms, heads = ("root", *self.sentence.forms), self.sentence.heads
+        return tuple(f"{forms[heads[m - 1]]} -> {forms[m]}" for m in self.lost)
+
+
+@dataclass
+class Examples:
+    """For each number, the first sentences that it counts.
+
+    Attributes:
+        limit: how many to keep of each; None for all.
+        only: keep those of this number only; None for every number.
+        counts: how many there are of each, kept or not.
+    """
+
+    limit: int | None = 50
+    only: str | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    kept: dict[str, list[Example]] = field(default_factory=dict)
+
+    def count(self, key: str) -> bool:
+        """Count a sentence for a number, and return whether it should be added."""
+        self.counts[key] += 1
+        if self.only not in (None, key):
+            return False
+        return self.limit is None or len(self.kept.get(key, ())) < self.limit
+
+    def add(self, key: str, sentence: Sentence, number: int, lost: tuple[int, ...] = ()) -> None:
+        """Keep a sentence, the number-th of its treebank."""
+        name = sentence.sent_id or f"#{number}"
+        self.kept.setdefault(key, []).append(Example(name, sentence, lost))
+
+    def __add__(self, other: Examples) -> Examples:
+        kept = {
+            key: [*self.kept.get(key, ()), *other.kept.get(key, ())][: self.limit]
+            for key in {**self.kept, **other.kept}
+        }
+        return Examples(self.limit, self.only, self.counts + other.counts, kept)
 
 
 @dataclass
@@ -113,7 +180,7 @@ class ConstraintStudy:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Figures under plain names, ready for JSON; percentages are 0 to 100."""
+        """Figures by name, ready for JSON; percentages are 0 to 100."""
         figures = self.profile.to_dict()
         return {
             "sentences": self.sentences,
@@ -136,7 +203,7 @@ class ConstraintStudy:
         }
 
     def rows(self) -> list[dict[str, str | float | None]]:
-        """The figures of each constraint under plain names."""
+        """The figures of each constraint by name."""
         return [self._row(name) for name in self.tallies]
 
     def _row(self, name: str) -> dict[str, str | float | None]:
@@ -191,11 +258,11 @@ def study_constraints(
 
 
 def _batches(sentences: Iterable[Sentence], profile: Profile) -> Iterator[list[Measured]]:
-    """Sentences whose words all have a head, with their place and tree; all are profiled."""
-    places = enumerate(sentences, 1)
-    while batch := list(islice(places, _BATCH)):
-        trees = [(place, sentence, profile.add(sentence)) for place, sentence in batch]
-        if measured := [(p, sentence, tree) for p, sentence, tree in trees if tree is not None]:
+    """Sentences whose words all have a head, with their number and tree; all are profiled."""
+    numbered = enumerate(sentences, 1)
+    while batch := list(islice(numbered, _BATCH)):
+        trees = [(number, sentence, profile.add(sentence)) for number, sentence in batch]
+        if measured := [(i, sentence, tree) for i, sentence, tree in trees if tree is not None]:
             yield measured
 
 
@@ -208,18 +275,14 @@ def _keep_lost(
 ) -> None:
     ends = np.cumsum(lengths)
     for k in np.flatnonzero(found.correct < lengths):
-        if not examples.wants(name):
-            continue
-        place, sentence, tree = batch[k]
-        heads = found.heads[ends[k] - lengths[k] : ends[k]]
-        forms = ("root", *sentence.forms)
-        lost = tuple(
-            f"{forms[tree.heads[m]]} -> {forms[m + 1]}" for m in np.flatnonzero(heads != tree.heads)
-        )
-        examples.add(name, sentence, place, lost)
+        if examples.count(name):
+            number, sentence, tree = batch[k]
+            heads = found.heads[ends[k] - lengths[k] : ends[k]]
+            lost = np.flatnonzero(heads != tree.heads) + 1
+            examples.add(name, sentence, number, tuple(lost.tolist()))
 
 
-def _keep_shape(examples: Examples, place: int, sentence: Sentence, tree: Tree) -> None:
+def _keep_shape(examples: Examples, number: int, sentence: Sentence, tree: Tree) -> None:
     for key in (
         f"degree={count_group(tree.degree)}",
         f"gap-degree={count_group(tree.gap_degree)}",
@@ -228,8 +291,8 @@ def _keep_shape(examples: Examples, place: int, sentence: Sentence, tree: Tree) 
         *(f"words<={most}" for most in (30, 50) if len(tree) <= most),
         *(f"words>{most}" for most in (30, 50) if len(tree) > most),
     ):
-        if examples.wants(key):
-            examples.add(key, sentence, place)
+        if examples.count(key):
+            examples.add(key, sentence, number)
 
 
 def count_group(count: int) -> str:

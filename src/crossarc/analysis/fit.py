@@ -37,7 +37,7 @@ class QuadraticFit:
 def fit_quadratic(points: Mapping[tuple[int, int], int]) -> QuadraticFit:
     """Fit whole-numbered points (x, y), each with a count.
 
-    The normal equations are solved in whole numbers, so no digit is lost to their condition.
+    The normal equations are solved in whole numbers, so their condition costs no digit.
     """
     count = x2 = x3 = x4 = xy = x2y = y1 = y2 = 0
     for (x, y), times in points.items():
@@ -58,10 +58,10 @@ def fit_quadratic(points: Mapping[tuple[int, int], int]) -> QuadraticFit:
     a = Fraction(xy * x4 - x2y * x3, determinant)
     b = Fraction(x2y * x2 - xy * x3, determinant)
     residual = y2 - a * xy - b * x2y
-    spread = count * y2 - y1 * y1
+    variation = count * y2 - y1 * y1
     return QuadraticFit(
         a=float(a),
         b=float(b),
         r2=float(1 - residual / y2) if y2 else None,
-        r2_centred=float(1 - residual * count / spread) if spread else None,
+        r2_centred=float(1 - residual * count / variation) if variation else None,
     )

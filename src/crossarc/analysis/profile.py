@@ -92,7 +92,7 @@ class Profile:
         return both
 
     def to_dict(self) -> dict[str, object]:
-        """Counts and percentages under plain names, ready for JSON."""
+        """Counts and percentages by name, ready for JSON."""
         measured = max(self.measured, 1)
         return {
             "sentences": self.sentences,

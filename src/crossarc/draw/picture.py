@@ -1,4 +1,4 @@
-"""What is to be drawn, before it is known how: words, tags, and arcs of several kinds."""
+"""What is drawn, before its layout: words and empty nodes, and arcs of several kinds."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crossarc.draw.crossings import nonprojective
-from crossarc.draw.width import printable
+from crossarc.draw import annotation
+from crossarc.draw.spans import nonprojective
+from crossarc.draw.widths import printable
 from crossarc.errors import TreebankError
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
@@ -21,7 +23,17 @@ from crossarc.trees import Tree
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = ["Arc", "Drawable", "Kind", "Picture", "in_step", "picture"]
+__all__ = [
+    "Annotations",
+    "Arc",
+    "Drawable",
+    "Kind",
+    "Node",
+    "Picture",
+    "Token",
+    "paired",
+    "picture",
+]
 
 Drawable: TypeAlias = Sentence | Tree
 Source = TypeVar("Source", bound=Drawable)
@@ -30,23 +42,35 @@ Source = TypeVar("Source", bound=Drawable)
 LEAST_CANDIDATE = 0.01
 
 
-class Kind(StrEnum):
-    """What an arc tells."""
+class Annotations(TypedDict, total=False):
+    """What is drawn besides the tree: options of `picture`, `svg`, `html`, `latex` and `text`."""
 
-    plain = "plain"
+    multiword_tokens: bool
+    empty_nodes: bool
+    enhanced: bool
+
+
+class Kind(StrEnum):
+    """Which graph an arc is in, and what is special about it."""
+
+    basic = "basic"
     nonprojective = "nonprojective"
     same = "same"
     relabelled = "relabelled"
     first = "first"
     second = "second"
     candidate = "candidate"
+    enhanced = "enhanced"
 
 
 class Arc(NamedTuple):
-    """An arc from a head, 0 for the root, to a word; `other` is its label in the other tree."""
+    """An arc between positions of a picture, head 0 for the root.
+
+    `other` is its label in the other tree, or in the enhanced graph.
+    """
 
     head: int
-    word: int
+    dependent: int
     label: str
     kind: Kind
     probability: float | None = None
@@ -59,50 +83,76 @@ class Arc(NamedTuple):
             return f"{self.probability:.0%}"
         if self.kind is Kind.relabelled:
             return f"{self.label or '_'} ≠ {self.other or '_'}"
-        return self.label
+        return self.other or self.label
 
 
-@dataclass(frozen=True, slots=True)
+class Node(NamedTuple):
+    """A word, or an empty node, whose id has a point.
+
+    `arc` is its arc in the tree, which an empty node does not have; `details` are lines of text
+    for a tooltip.
+    """
+
+    id: str
+    form: str
+    tag: str
+    details: str
+    arc: Arc | None
+    is_nonprojective: bool = False
+    probability: float | None = None
+
+    @property
+    def probability_text(self) -> str:
+        """The probability of the head as it is shown, empty where there is none."""
+        return "" if self.probability is None else f"{self.probability:.0%}"
+
+
+class Token(NamedTuple):
+    """A multiword token over the positions first .. last."""
+
+    first: int
+    last: int
+    form: str
+
+
+@dataclass(frozen=True)
 class Picture:
     """Words and arcs to draw.
 
+    nodes: position 1 first.
     text: the sentence, for a title.
-    arcs: those of the tree first, in the order of the words.
-    nonprojective: which of the tree's arcs are, one a word.
-    probabilities: of the heads in the tree, one a word.
+    other_arcs: those that are not in the tree.
+    has_tags: whether tags are shown.
     names: what is compared, if anything is.
     """
 
-    forms: Sequence[str]
-    tags: Sequence[str] | None
+    nodes: Sequence[Node]
     text: str
-    arcs: Sequence[Arc]
-    nonprojective: Sequence[bool]
-    probabilities: Sequence[float | None] | None = None
+    other_arcs: Sequence[Arc]
+    has_tags: bool
+    tokens: Sequence[Token] = ()
     names: tuple[str, str] | None = None
 
-    @property
-    def chances(self) -> list[str] | None:
-        """The probabilities as they are shown, empty where there is none."""
-        if self.probabilities is None:
-            return None
-        return ["" if chance is None else f"{chance:.0%}" for chance in self.probabilities]
+    @cached_property
+    def arcs(self) -> list[Arc]:
+        """All arcs, those of the tree first, in the order of the words."""
+        return [*(node.arc for node in self.nodes if node.arc), *self.other_arcs]
+
+    @cached_property
+    def has_probabilities(self) -> bool:
+        """Whether the probability of some head is known."""
+        return any(node.probability is not None for node in self.nodes)
 
     @property
     def is_projective(self) -> bool:
         """Whether no arc of the tree is non-projective."""
-        return not any(self.nonprojective)
+        return not any(node.is_nonprojective for node in self.nodes)
 
-    @property
-    def heads(self) -> list[int]:
-        """The heads of the tree, that of word 1 first."""
-        return [arc.head for arc in self.arcs[: len(self.forms)]]
-
-    @property
+    @cached_property
     def is_right_to_left(self) -> bool:
         """Whether most words begin in a right-to-left script."""
         balance = 0
-        for form in self.forms:
+        for _, form, *_ in self.nodes:
             if not form.isascii():
                 strong = (unicodedata.bidirectional(c) for c in form)
                 kind = next((k for k in strong if k in ("L", "R", "AL")), "")
@@ -121,12 +171,15 @@ def picture(
     candidates: Collection[int] = (),
     against: Drawable | None = None,
     names: tuple[str, str] = ("first", "second"),
+    multiword_tokens: bool = False,
+    empty_nodes: bool = False,
+    enhanced: bool = False,
 ) -> Picture:
     """What a drawing of a sentence or tree shows; the options are those of `crossarc.draw.svg`.
 
     Raises:
         TreebankError: a word without a head, values that are not one a word, probabilities that
-            are none, or a comparison of different sentences.
+            are none, a comparison of different sentences, or DEPS that cannot be read.
     """
     tree = source.tree if isinstance(source, Sentence) else source
     n = len(tree)
@@ -137,27 +190,37 @@ def picture(
     for name, values in (("forms", forms), ("tags", tags)):
         if values is not None and len(values) != n:
             raise TreebankError(f"{n} words need as many {name}: got {len(values)}")
-    far = nonprojective(tree.heads.tolist())
+    crossing = nonprojective(tree.heads.tolist())
     matrix, of_heads = _probabilities(source, tree, probabilities)
+    others: list[Arc] = []
     if against is not None:
         _check_same_words(source, against, n)
-        arcs = _difference(tree, against.tree if isinstance(against, Sentence) else against)
+        arcs, others = _difference(tree, against.tree if isinstance(against, Sentence) else against)
     else:
-        arcs = _arcs(tree, far, of_heads)
+        arcs = _arcs(tree, crossing, of_heads)
     if candidates:
-        arcs += _candidates(tree, matrix, candidates)
-    return Picture(
-        forms=[printable(form) for form in forms],
-        tags=None if tags is None else [printable(tag) for tag in tags],
+        others += _candidates(tree, matrix, candidates)
+    numbers = map(str, range(1, n + 1))
+    details = annotation.details(source) if isinstance(source, Sentence) else [""] * n
+    shown_tags = map(printable, tags or [""] * n)
+    rows = zip(
+        numbers, map(printable, forms), shown_tags, details, arcs, crossing, of_heads, strict=True
+    )
+    drawn = Picture(
+        nodes=[Node(*row) for row in rows],
         text=printable(source.text if isinstance(source, Sentence) else " ".join(forms)),
-        arcs=arcs,
-        nonprojective=far,
-        probabilities=of_heads,
+        other_arcs=others,
+        has_tags=tags is not None,
         names=None if against is None else names,
     )
+    if not isinstance(source, Sentence):
+        return drawn
+    if empty_nodes or enhanced:
+        drawn = _with_enhanced(drawn, source, every_arc=enhanced)
+    return _with_tokens(drawn, source) if multiword_tokens else drawn
 
 
-def in_step(
+def paired(
     sentences: Iterable[Source], against: Iterable[Source] | None
 ) -> Iterator[tuple[Source, Source | None]]:
     """Each sentence with what it is compared with, if anything.
@@ -189,18 +252,15 @@ def _labels(tree: Tree) -> list[str]:
     return ["" if label == "_" else printable(str(label)) for label in tree.labels]
 
 
-def _arcs(
-    tree: Tree, far: Sequence[bool], probabilities: Sequence[float | None] | None
-) -> list[Arc]:
+def _arcs(tree: Tree, crossing: Sequence[bool], probabilities: Sequence[float | None]) -> list[Arc]:
     heads: list[int] = tree.heads.tolist()
-    kinds = [Kind.nonprojective if one else Kind.plain for one in far]
-    chances = probabilities or [None] * len(heads)
+    kinds = [Kind.nonprojective if one else Kind.basic for one in crossing]
     words = range(1, len(heads) + 1)
-    return list(map(Arc, heads, words, _labels(tree), kinds, chances))
+    return list(map(Arc, heads, words, _labels(tree), kinds, probabilities))
 
 
-def _difference(tree: Tree, other: Tree) -> list[Arc]:
-    """Arcs in both trees once, then those in one of them."""
+def _difference(tree: Tree, other: Tree) -> tuple[list[Arc], list[Arc]]:
+    """The arcs of the first tree, and those that are in the second one only."""
     rows = zip(
         tree.heads.tolist(), _labels(tree), other.heads.tolist(), _labels(other), strict=True
     )
@@ -214,7 +274,7 @@ def _difference(tree: Tree, other: Tree) -> list[Arc]:
             arcs.append(Arc(head, word, label, Kind.relabelled, other=other_label))
         else:
             arcs.append(Arc(head, word, label, Kind.same))
-    return arcs + others
+    return arcs, others
 
 
 def _candidates(
@@ -231,10 +291,57 @@ def _candidates(
         if not 1 <= word <= n:
             raise TreebankError(f"there is no word {word} among {n} words: use 1 to {n}")
         for head in range(n + 1):
-            chance = float(matrix[head, word])
-            if head not in (word, int(tree.heads[word - 1])) and chance >= LEAST_CANDIDATE:
-                arcs.append(Arc(head, word, "", Kind.candidate, chance))
+            probability = float(matrix[head, word])
+            if head not in (word, int(tree.heads[word - 1])) and probability >= LEAST_CANDIDATE:
+                arcs.append(Arc(head, word, "", Kind.candidate, probability))
     return arcs
+
+
+def _with_enhanced(drawn: Picture, sentence: Sentence, *, every_arc: bool) -> Picture:
+    """The picture with its empty nodes, and with enhanced arcs: every one, or those of the nodes.
+
+    An arc that is in the tree too, under another label, gets the enhanced label.
+    """
+    empty = annotation.empty_nodes(sentence)
+    order = sorted(
+        [(int(node.id), 0, node) for node in drawn.nodes]
+        + [(node.after, index, node) for index, node in enumerate(empty, 1)],
+        key=lambda row: row[:2],
+    )
+    position = {"0": 0, **{node.id: index for index, (*_, node) in enumerate(order, 1)}}
+    extra: dict[tuple[int, int], str] = {}
+    for head, dependent, label in annotation.enhanced_arcs(sentence):
+        if every_arc or "." in head + dependent:
+            ends = position[head], position[dependent]
+            extra[ends] = f"{extra[ends]}, {label}" if ends in extra else label
+
+    def moved(arc: Arc) -> Arc:
+        return arc._replace(head=position[str(arc.head)], dependent=position[str(arc.dependent)])
+
+    nodes = []
+    for *_, node in order:
+        if isinstance(node, annotation.EmptyNode):
+            tag = "" if node.tag == "_" else node.tag
+            nodes.append(Node(node.id, node.form, tag, node.details, None))
+            continue
+        assert node.arc is not None
+        arc = moved(node.arc)
+        label = extra.pop(arc[:2], arc.label)
+        if label != arc.label and arc.kind is not Kind.relabelled:
+            arc = arc._replace(other=label)
+        nodes.append(node._replace(arc=arc))
+    others = [moved(arc) for arc in drawn.other_arcs]
+    others += [Arc(*ends, label, Kind.enhanced) for ends, label in extra.items()]
+    return Picture(nodes, drawn.text, others, drawn.has_tags, names=drawn.names)
+
+
+def _with_tokens(drawn: Picture, sentence: Sentence) -> Picture:
+    position = {node.id: index for index, node in enumerate(drawn.nodes, 1)}
+    tokens = [
+        Token(position[str(first)], position[str(last)], printable(form))
+        for first, last, form, _ in sentence.multiword_tokens
+    ]
+    return Picture(drawn.nodes, drawn.text, drawn.other_arcs, drawn.has_tags, tokens, drawn.names)
 
 
 def _check_same_words(source: Drawable, against: Drawable, n: int) -> None:
@@ -254,11 +361,14 @@ def _check_same_words(source: Drawable, against: Drawable, n: int) -> None:
 
 def _probabilities(
     source: Drawable, tree: Tree, given: ArrayLike | None
-) -> tuple[NDArray[np.float64] | None, list[float | None] | None]:
+) -> tuple[NDArray[np.float64] | None, Sequence[float | None]]:
     """The probability of every arc, where it is known, and of the tree's own arcs."""
     n = len(tree)
     if given is None:
-        return None, _written_probabilities(source) if isinstance(source, Sentence) else None
+        written = None
+        if isinstance(source, Sentence):
+            written = annotation.written_probabilities(source)
+        return None, [None] * n if written is None else written
     array = np.asarray(given, np.float64)
     if array.ndim == 3:
         array = array.sum(axis=2)
@@ -272,28 +382,3 @@ def _probabilities(
     if not ((checked >= 0) & (checked <= 1 + 1e-9)).all():
         raise TreebankError("probabilities must lie between 0 and 1: give marginals, not scores")
     return (array if array.ndim == 2 else None), own.tolist()
-
-
-def _written_probabilities(sentence: Sentence) -> list[float | None] | None:
-    """The HeadProb values in MISC, if there are any."""
-    misc = sentence.misc
-    if "HeadProb=" not in "".join(misc):
-        return None
-    return [_head_probability(field, sentence.sent_id) for field in misc]
-
-
-def _head_probability(field: str, sent_id: str | None) -> float | None:
-    for part in field.split("|"):
-        if part.startswith("HeadProb="):
-            value = part.removeprefix("HeadProb=")
-            try:
-                chance = float(value)
-            except ValueError:
-                chance = -1.0
-            if not 0 <= chance <= 1:
-                raise TreebankError(
-                    f"HeadProb={value} is not a number from 0 to 1: correct or remove it",
-                    sent_id=sent_id,
-                )
-            return chance
-    return None

@@ -1,38 +1,46 @@
 """A tree in the terminal: one word a line, arcs as lines on the left.
 
-A head has one vertical line, its stem, for its dependents on each side. An arrow leads from the
-stem to each dependent, and the one end of a stem without an arrow is the head. A word that hangs
-from the root has an arrow from the left margin.
+A head has one vertical line, its stem, for its dependents on each side. Every row can be read by
+itself: the arrow at its end is the arc that enters the word, a triangle is a stem of the word.
 
-    ╭ ╰ ┬ ┴   ends of stems                    ┼       lines cross, without touching
-    ├ ╬       a dependent on the way of a      ━ ┝ ┿   the arrow of a non-projective arc is heavy
-              stem (╬ also crosses)
+    ►         an arc enters the word: from the stem that the row touches, else from the root
+    ▲ ▼       arcs leave the word, to words above it or below it
+    ╭ ╰ ┬ ┴   where the entering arc comes from a stem: the last dependent on that side
+    ├ ╬       the same, and the stem goes on to more dependents
+    ┼         lines cross, without touching
+    ━ ┝ ┿     the arrow of a non-projective arc is heavy
 
-Lines cross if and only if the tree is not projective. Stems of short reach stand near the words and
-share columns where they can: a chain of any length takes two columns and a star one, sentences of
-real treebanks up to ten. n words and L columns take O(n (L + log n)) time, without recursion, and
-2 n L characters; L is n only in trees that nest arc within arc all the way.
+Lines cross if and only if the tree is not projective. Short stems stand near the words and share
+columns where they can: a chain of any length takes two columns and a star one, sentences of real
+treebanks up to ten. n words and L columns take O(n (L + log n)) time, without recursion, and 2 n L
+characters; L is n only in trees that nest arc within arc all the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from crossarc.draw.layout import Stem, stems
-from crossarc.draw.picture import Arc, Drawable, Kind, Picture, picture
-from crossarc.draw.width import cut, display_width, isolated, printable
+from crossarc.draw import annotation
+from crossarc.draw.picture import Arc, Drawable, Kind, Node, Picture, picture
+from crossarc.draw.spans import stack
+from crossarc.draw.widths import cut, display_width, isolated, printable
 from crossarc.treebank import Sentence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["text"]
+__all__ = ["LEGEND", "Stem", "stems", "text"]
 
-# End of a stem below the row, end above it, stem passing by with a dependent here:
-# with nothing on the left; with a line on the left; the same with a heavy line on the right.
-_CORNERS = {"down": "╭┬┍┮", "up": "╰┴┕┶", "through": "├╬┝┾"}
-_HEAVY_BRANCHES = {"down": "┯", "up": "┷"}
+#: How to read a drawing, in one line.
+LEGEND = (
+    "► arc into the word   ▲ ▼ arcs from the word, up or down   ┼ lines cross   ━ non-projective"
+)
+
+# Where the entering arc leaves its stem, which goes down from here, up, or both ways: with nothing
+# on the left; with a line on the left; the same two for a heavy arrow.
+_ENTRIES = {"down": "╭┬┍┮", "up": "╰┴┕┶", "through": "├╬┝┾"}
+_OWN_STEMS = {"up": "▲", "down": "▼"}
 _ARROW = "►"
 _LIGHT = str.maketrans(" │", "─┼")
 _HEAVY = str.maketrans(" │", "━┿")
@@ -49,18 +57,25 @@ def text(
     probabilities: ArrayLike | None = None,
     candidates: Collection[int] = (),
     against: Drawable | None = None,
+    multiword_tokens: bool = False,
+    empty_nodes: bool = False,
+    enhanced: bool = False,
     color: bool = False,
     width: int | None = None,
 ) -> str:
     """A sentence or tree as lines of text, the last without a line break.
 
-    A sentence has its id and text above. Words in right-to-left scripts are put between Unicode
-    isolation marks, so that the order of the columns stays; control characters are replaced by a
-    mark. The columns are the form, the tag, the label, the probability of the head, and what
-    another tree or other candidates would say, as far as they are known.
+    ► ends the arc that enters a word; ▲ and ▼ begin the arcs that leave it, to words above and
+    below. A sentence has its id and text above, and its rank among the k best trees, if any. Words
+    in right-to-left scripts are put between Unicode isolation marks, so that the order of the
+    columns stays; control characters are replaced by a mark. The columns are the form, the
+    multiword token, the tag, the label, the probability of the head, and notes, as far as they are
+    known. Notes have the arcs of another tree after ≠, candidates with their probabilities, and
+    enhanced arcs after +.
 
     Args:
         source, forms, tags, probabilities, candidates, against: as for `svg`.
+        multiword_tokens, empty_nodes, enhanced: as for `svg`.
         color: whether to add terminal colours; non-projective arcs are red.
         width: columns of the terminal: forms are cut so that lines fit, though never below 4
             columns, and nothing else is cut.
@@ -75,27 +90,65 @@ def text(
         probabilities=probabilities,
         candidates=candidates,
         against=against,
+        multiword_tokens=multiword_tokens,
+        empty_nodes=empty_nodes,
+        enhanced=enhanced,
     )
     lines = _header(source, width) if isinstance(source, Sentence) else []
     if color:
         lines = [f"{_DIM}{line}{_PLAIN}" for line in lines]
-    marked = content.nonprojective
-    by_head = stems(content.heads)
+    heads = [node.arc.head if node.arc else None for node in content.nodes]
+    marked = [node.is_nonprojective for node in content.nodes]
+    by_head = stems(heads)
     columns = _columns(content)
     if width is not None:
         used = 3 + 2 * _count_levels(by_head)
         used += sum(2 + max(map(display_width, column)) for column in columns[1:])
         limit = max(width - used, _SHORTEST_FORM)
         columns[0] = [cut(form, limit) for form in columns[0]]
-    arcs = _arcs(content.heads, marked, by_head, color)
+    arcs = _arcs(heads, marked, by_head, color)
     words = _aligned(columns, marked, color)
     lines += [f"{left} {right}".rstrip() for left, right in zip(arcs, words, strict=True)]
     return "\n".join(lines)
 
 
+class Stem(NamedTuple):
+    """The arcs from one head to its dependents on one side, as one line over `first` .. `last`.
+
+    The head is one end of the line, its farthest dependent on that side the other.
+    """
+
+    head: int
+    first: int
+    last: int
+    level: int
+
+
+def stems(heads: Sequence[int | None]) -> dict[tuple[int, bool], Stem]:
+    """The stems of a tree by (head, whether its dependents follow it); arcs from 0 have none.
+
+    In a projective tree no line from a word to a stem meets another stem on the way; in any other
+    tree some line does, if words that hang from 0 have a line to the far side of all stems.
+
+    Args:
+        heads: None for an empty node.
+    """
+    spans: dict[tuple[int, bool], tuple[int, int]] = {}
+    for word, head in enumerate(heads, 1):
+        if head:
+            first, last = spans.get((head, word > head), (head, head))
+            spans[head, word > head] = (min(first, word), max(last, word))
+    levels = stack(list(spans.values()))
+    return {
+        key: Stem(key[0], *span, level)
+        for (key, span), level in zip(spans.items(), levels, strict=True)
+    }
+
+
 def _header(sentence: Sentence, width: int | None) -> list[str]:
     lines = []
-    for key, value in (("sent_id", sentence.sent_id), ("text", sentence.text)):
+    known = {"sent_id": sentence.sent_id, **annotation.rank(sentence), "text": sentence.text}
+    for key, value in known.items():
         if value:
             shown = printable(value)
             if width is not None:
@@ -106,26 +159,46 @@ def _header(sentence: Sentence, width: int | None) -> list[str]:
 
 def _columns(content: Picture) -> list[list[str]]:
     """What stands right of the arcs; columns that are empty throughout are left out."""
-    n = len(content.forms)
-    columns = [list(content.forms), list(content.tags or [])]
-    columns.append([arc.label for arc in content.arcs[:n]])
-    columns.append(content.chances or [])
-    notes: list[list[str]] = [[] for _ in range(n)]
+    nodes = content.nodes
+    columns = [[_form(node) for node in nodes], _tokens(content)]
+    columns.append([node.tag for node in nodes])
+    columns.append([node.arc.label if node.arc else "" for node in nodes])
+    columns.append([node.probability_text for node in nodes])
+    notes: list[list[str]] = [[] for _ in nodes]
     for arc in content.arcs:
-        if arc.kind is Kind.relabelled:
-            notes[arc.word - 1].append(f"≠ {arc.other or '_'}")
-        elif arc.kind in (Kind.second, Kind.candidate):
-            notes[arc.word - 1].append(_note(content, arc))
+        if note := _note(content, arc):
+            notes[arc.dependent - 1].append(note)
     columns.append([", ".join(parts) for parts in notes])
-    return [column for place, column in enumerate(columns) if not place or any(column)]
+    return [column for index, column in enumerate(columns) if not index or any(column)]
+
+
+def _form(node: Node) -> str:
+    return node.form if node.arc else f"{node.id}:{node.form}"
+
+
+def _tokens(content: Picture) -> list[str]:
+    """A bracket beside the words of each multiword token, and its form where it begins."""
+    brackets = [""] * len(content.nodes)
+    for token in content.tokens:
+        brackets[token.first - 1] = f"╮ {token.form}"
+        brackets[token.first : token.last - 1] = ["│"] * (token.last - token.first - 1)
+        brackets[token.last - 1] = "╯"
+    return brackets
 
 
 def _note(content: Picture, arc: Arc) -> str:
-    """Another head of a word, by number and form."""
-    head = f"{arc.head}:{content.forms[arc.head - 1]}" if arc.head else "root"
+    """What an arc adds to the row of its dependent: another head, by number and form, or label."""
+    if arc.kind is Kind.relabelled:
+        return f"≠ {arc.other or '_'}"
+    node = content.nodes[arc.head - 1] if arc.head else None
+    head = f"{node.id}:{node.form}" if node else "root"
     if arc.kind is Kind.candidate:
         return f"{head} {arc.shown}"
-    return f"≠ {head} {arc.label}".rstrip()
+    if arc.kind is Kind.second:
+        return f"≠ {head} {arc.label}".rstrip()
+    if arc.kind is Kind.enhanced:
+        return f"+ {head} {arc.label}"
+    return f"+ {arc.other}" if arc.other else ""
 
 
 def _count_levels(by_head: dict[tuple[int, bool], Stem]) -> int:
@@ -133,7 +206,7 @@ def _count_levels(by_head: dict[tuple[int, bool], Stem]) -> int:
 
 
 def _aligned(columns: list[list[str]], marked: Sequence[bool], color: bool) -> Iterator[str]:
-    """Form, tag and label of each word, in columns of equal width, the last one ragged."""
+    """Form, tag and label of each word, in aligned columns, the last one ragged."""
     widths = [max(map(display_width, column)) for column in columns]
     for row, values in enumerate(zip(*columns, strict=True)):
         cells = []
@@ -147,12 +220,18 @@ def _aligned(columns: list[list[str]], marked: Sequence[bool], color: bool) -> I
 
 
 def _arcs(
-    heads: list[int], marked: Sequence[bool], by_head: dict[tuple[int, bool], Stem], color: bool
+    heads: Sequence[int | None],
+    marked: Sequence[bool],
+    by_head: dict[tuple[int, bool], Stem],
+    color: bool,
 ) -> Iterator[str]:
     """The lines on the left of each word, two characters a level, after two for the root."""
     levels = _count_levels(by_head)
     passing = [" "] * (2 * levels + 2)
     for word, head in enumerate(heads, 1):
+        if head is None:
+            yield "".join(passing)
+            continue
         before, after = by_head.get((word, False)), by_head.get((word, True))
         source = by_head[head, word > head] if head else None
         for stem in (before, source):
@@ -174,22 +253,19 @@ def _row(
 ) -> str:
     """The line from the stems of a word, and from the stem of its head, to the word."""
     before, after, source = ends
-    place = {stem: 2 * (levels - stem.level) for stem in ends if stem}
-    entry = place[source] if source else 0
-    start = min([entry, *place.values()])
+    column = {stem: 2 * (levels - stem.level) for stem in ends if stem}
+    entry = column[source] if source else 0
+    start = min([entry, *column.values()])
     line = "".join(passing)
     cells = list(line[:start] + line[start:entry].translate(_LIGHT))
     cells += line[entry:].translate(_HEAVY if marked else _LIGHT)
-    for stem, kind in ((before, "up"), (after, "down")):
+    for stem, direction in ((before, "up"), (after, "down")):
         if stem:
-            heavy = marked and place[stem] > entry
-            corner = _CORNERS[kind][place[stem] > start]
-            cells[place[stem]] = _HEAVY_BRANCHES[kind] if heavy else corner
+            cells[column[stem]] = _OWN_STEMS[direction]
     if source:
         kind = "down" if word == source.first else "up" if word == source.last else "through"
-        cells[entry] = _CORNERS[kind][(entry > start) + 2 * marked]
-    tip = min((column for column in place.values() if column > entry), default=len(cells)) - 1
-    cells[tip] = _ARROW
+        cells[entry] = _ENTRIES[kind][(entry > start) + 2 * marked]
+    cells[-1] = _ARROW
     if color and marked:
         cells[entry] = _RED + cells[entry]
         cells[-1] += _PLAIN

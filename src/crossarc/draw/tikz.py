@@ -1,7 +1,7 @@
 """A tree as LaTeX, for the package tikz-dependency, laid out as the SVG is.
 
-tikz-dependency lets edges overlap unless it is told otherwise, so every width, height and offset is
-given, in em of the font in use.
+By itself tikz-dependency lets edges overlap, so every width, height and offset is given, in em of
+the font in use.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from crossarc.draw.arches import Layout
-from crossarc.draw.line import FORM_SIZE, Arch, Line, Root
-from crossarc.draw.picture import Drawable, Kind, Picture, picture
+from crossarc.draw.layout import FORM_SIZE, Arch, Layout, Line, Root
+from crossarc.draw.picture import Drawable, Kind, Node, Picture, Token, picture
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -43,6 +42,7 @@ _LINES = {
     Kind.second: ("orange!80!black", ",thick,dashed"),
     Kind.relabelled: ("violet", ",thick"),
     Kind.candidate: ("black!55", ",densely dotted"),
+    Kind.enhanced: ("teal", ",dashed"),
     Kind.same: ("black!55", ""),
 }
 _BEYOND_PDFTEX = re.compile("[^\u0000-\u024f\u1e00-\u1eff\u2010-\u203a]")
@@ -58,6 +58,9 @@ def latex(
     probabilities: ArrayLike | None = None,
     candidates: Collection[int] = (),
     against: Drawable | None = None,
+    multiword_tokens: bool = False,
+    empty_nodes: bool = False,
+    enhanced: bool = False,
     document: bool = False,
 ) -> str:
     r"""A sentence or tree as a `dependency` environment of the LaTeX package tikz-dependency.
@@ -67,6 +70,7 @@ def latex(
 
     Args:
         source, forms, tags, probabilities, candidates, against: as for `svg`.
+        multiword_tokens, empty_nodes, enhanced: as for `svg`.
         document: a whole document, whose page fits the drawing, rather than a piece of one. It
             says in its first line which LaTeX to use: pdflatex for Latin letters, else lualatex.
 
@@ -80,6 +84,9 @@ def latex(
         probabilities=probabilities,
         candidates=candidates,
         against=against,
+        multiword_tokens=multiword_tokens,
+        empty_nodes=empty_nodes,
+        enhanced=enhanced,
     )
     drawn = environment(content)
     return _document([drawn]) if document else drawn
@@ -113,16 +120,20 @@ def _document(environments: list[str]) -> str:
 
 def environment(content: Picture) -> str:
     """A picture as a `dependency` environment, ending in a line break."""
-    line = Layout(content, 1, len(content.forms)).line()
+    nodes = content.nodes
+    line = Layout(content, 1, len(nodes)).line()
     writer = _Writer(content, line)
-    rows = [writer.row([_form(form) for form in content.forms], first=True)]
-    if content.tags is not None:
-        rows.append(writer.row([f"\\scriptsize {escaped(tag)}" for tag in content.tags]))
-    if (chances := content.chances) is not None:
-        rows.append(writer.row([f"\\scriptsize {escaped(chance)}" for chance in chances]))
+    rows = [writer.row([_form(node) for node in nodes], first=True)]
+    for shown, values in (
+        (content.has_tags, [node.tag for node in nodes]),
+        (content.has_probabilities, [node.probability_text for node in nodes]),
+    ):
+        if shown:
+            rows.append(writer.row([f"\\scriptsize {escaped(value)}" for value in values]))
     # Higher edges first: where one passes the label of a lower one, the label stays on top.
     arches = sorted(line.arches, key=lambda arch: -arch.level)
     edges = [writer.root(root) for root in line.roots] + [writer.edge(arch) for arch in arches]
+    edges += [writer.token(token, len(rows)) for token in content.tokens]
     return (
         "\\begin{dependency}[edge slant=0pt,edge horizontal padding=0pt,\n"
         "  text style={inner xsep=0pt},label style={draw=none,inner sep=.3ex}]\n"
@@ -139,7 +150,11 @@ def escaped(text: str) -> str:
     return _ESCAPED.sub(lambda match: _SPECIAL[match[0]], text)
 
 
-def _form(form: str) -> str:
+def _form(node: Node) -> str:
+    return _directed(node.form) if node.arc else f"\\itshape {_directed(node.form)}"
+
+
+def _directed(form: str) -> str:
     right_to_left = any(unicodedata.bidirectional(c) in ("R", "AL") for c in form)
     return f"\\RL{{{escaped(form)}}}" if right_to_left else escaped(form)
 
@@ -154,7 +169,7 @@ class _Writer:
     def __init__(self, content: Picture, line: Line) -> None:
         self.line = line
         self.mirrored = content.is_right_to_left
-        self.n = len(content.forms)
+        self.n = len(content.nodes)
         self.height = _LOWEST + _LEVEL * line.levels - 0.4
 
     def row(self, cells: list[str], *, first: bool = False) -> str:
@@ -162,15 +177,15 @@ class _Writer:
         line = self.line
         words = list(range(self.n))[:: -1 if self.mirrored else 1]
         parts = []
-        for place, word in enumerate(words):
+        for index, word in enumerate(words):
             gap = ""
-            if place and first:
-                before = words[place - 1]
+            if index and first:
+                before = words[index - 1]
                 middles = abs(line.centres[word] - line.centres[before])
                 gap = f"[{_em(middles - (line.cells[word] + line.cells[before]) / 2)}]"
             width = f"|[minimum width={_em(line.cells[word])}]| " if first else ""
             parts.append(
-                f"\\&{gap} {width}{{{cells[word]}}}" if place else f"{width}{{{cells[word]}}}"
+                f"\\&{gap} {width}{{{cells[word]}}}" if index else f"{width}{{{cells[word]}}}"
             )
         return " ".join(parts)
 
@@ -179,18 +194,20 @@ class _Writer:
         return self.n + 1 - word if self.mirrored else word
 
     def offset(self, x: float, word: int) -> str:
-        """How far from the middle of a word a leg stands."""
+        """The distance of a leg from the middle of its word."""
         away = x - self.line.centres[word - 1]
         return _em(-away if self.mirrored else away)
 
     def edge(self, arch: Arch) -> str:
         """An arc between words."""
         arc = arch.arc
-        start, end = (arch.left, arch.right) if arc.head < arc.word else (arch.right, arch.left)
+        start, end = (
+            (arch.left, arch.right) if arc.head < arc.dependent else (arch.right, arch.left)
+        )
         options = [
             f"edge height={_LOWEST + _LEVEL * arch.level:.2f}em",
             f"edge start x offset={self.offset(start, arc.head)}",
-            f"edge end x offset={self.offset(end, arc.word)}",
+            f"edge end x offset={self.offset(end, arc.dependent)}",
             "rounded corners=.5em",
             *_styles(arc.kind),
         ]
@@ -198,18 +215,27 @@ class _Writer:
             options.append("hide label")
         elif abs(shift := arch.label_x - (arch.left + arch.right) / 2) > 0.1:
             options.append(f"label style={{xshift={_em(-shift if self.mirrored else shift)}}}")
-        ends = f"{{{self.column(arc.head)}}}{{{self.column(arc.word)}}}"
+        ends = f"{{{self.column(arc.head)}}}{{{self.column(arc.dependent)}}}"
         return f"\\depedge[{','.join(options)}]{ends}{{{escaped(arc.shown)}}}"
 
     def root(self, root: Root) -> str:
         """An arc from the root; `\\deproot` would put it on the middle of the word, among legs."""
-        word = f"\\wordref{{1}}{{{self.column(root.arc.word)}}}.north"
-        shift = self.offset(root.x, root.arc.word)
+        word = f"\\wordref{{1}}{{{self.column(root.arc.dependent)}}}.north"
+        shift = self.offset(root.x, root.arc.dependent)
         colour, line = _LINES.get(root.arc.kind, ("black", ""))
         return (
             f"\\draw[->,>=stealth,{colour}{line}] ([shift={{({shift},{self.height:.2f}em)}}]{word})"
             f" node[above,scale=.7,inner sep=.3ex]{{{escaped(root.arc.shown)}}}"
             f" -- ([xshift={shift}]{word});"
+        )
+
+    def token(self, token: Token, rows: int) -> str:
+        """A bracket below the words of a multiword token, and its form."""
+        ends = sorted((self.column(token.first), self.column(token.last)))
+        left, right = (f"\\wordref{{{rows}}}{{{column}}}.south" for column in ends)
+        return (
+            f"\\draw[gray] ({left} west) -- ++(0,-.3em) -| ({right} east)"
+            f" node[pos=.25,below,scale=.7,inner sep=.3ex,text=black]{{{_directed(token.form)}}};"
         )
 
 

@@ -1,22 +1,32 @@
-"""A tree as SVG: arches over the words, crossings plain to see."""
+"""A tree as SVG: arches over the words, in as many lines as its width asks for."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache, partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
-from crossarc.draw.elements import number, text_element
-from crossarc.draw.legend import MEANINGS, Legend
-from crossarc.draw.line import CORNER, FORM_SIZE, LABEL_SIZE, TAG_SIZE, Arch, Line, Passing, Root
-from crossarc.draw.picture import Arc, Drawable, Kind, Picture, picture
-from crossarc.draw.style import Theme, stylesheet
-from crossarc.draw.wrapping import wrap
+from crossarc.draw.layout import (
+    CORNER,
+    FORM_SIZE,
+    LABEL_SIZE,
+    TAG_SIZE,
+    Arch,
+    Layout,
+    Line,
+    Passing,
+    Root,
+    TokenSpan,
+)
+from crossarc.draw.picture import Arc, Drawable, Node, Picture, picture
+from crossarc.draw.style import Legend, Theme, arc_title, drawing_rules, number, text_element
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["WIDTH", "Figure", "element", "svg"]
+__all__ = ["SVG", "WIDTH", "Figure", "element", "svg"]
 
 #: Width of a drawing, in pixels, at which its words go on in another line.
 WIDTH = 1000
@@ -30,6 +40,20 @@ _OVERHANG = 6.0
 _ROW = 15.0
 _BETWEEN_LINES = 26.0
 _TIP = 6.5
+# What a line break costs, besides 1 for each arc that it cuts.
+_ANOTHER_LINE = 2.0
+_EMPTINESS = 40.0
+# Breaks inside a multiword token are avoided where another one will do.
+_BROKEN_TOKEN = 15
+
+
+class SVG(str):
+    """SVG as a string, which notebooks show as a drawing."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
 
 
 def svg(
@@ -41,16 +65,20 @@ def svg(
     candidates: Collection[int] = (),
     against: Drawable | None = None,
     names: tuple[str, str] = ("first", "second"),
+    multiword_tokens: bool = False,
+    empty_nodes: bool = False,
+    enhanced: bool = False,
     width: float | None = WIDTH,
     theme: Theme = "auto",
-) -> str:
+) -> SVG:
     """A sentence or tree as SVG, a file of its own.
 
-    Arcs that are not projective have another colour and are heavy; where arcs cross, one has a gap.
-    Words in right-to-left scripts run from right to left. Text stays text.
+    The result is a string that notebooks show as a drawing. Arcs that are not projective have
+    another colour and are heavy; where arcs cross, one has a gap. Words in right-to-left scripts
+    run from right to left. Text stays text. A tooltip on a word has its lemma, tags and features.
 
     Args:
-        source: what to draw; only basic dependencies are.
+        source: what to draw.
         forms: other words than those of the sentence; for a tree, by default their numbers.
         tags: other tags than UPOS, below the words.
         probabilities: of the heads, one a word, or of all arcs, (n+1, n+1), as `marginals()` gives
@@ -59,6 +87,11 @@ def svg(
             probabilities of all arcs.
         against: another tree for the same words. Arcs in only one of the two are marked.
         names: what to call the two in the legend.
+        multiword_tokens: whether surface tokens stand below the words into which they are split.
+        empty_nodes: whether empty nodes stand among the words, with the enhanced arcs that enter
+            and leave them.
+        enhanced: whether the arcs of the enhanced graph that are not in the tree are drawn, with
+            the empty nodes; where only the label differs, the arc has the enhanced label.
         width: where to go on in another line; None for never.
         theme: "light", "dark", or "auto" for what the reader's system prefers.
 
@@ -73,8 +106,11 @@ def svg(
         candidates=candidates,
         against=against,
         names=names,
+        multiword_tokens=multiword_tokens,
+        empty_nodes=empty_nodes,
+        enhanced=enhanced,
     )
-    return element(content, width=width, theme=theme, style=stylesheet(theme)).text + "\n"
+    return SVG(element(content, width=width, theme=theme, style=drawing_rules(theme)).text + "\n")
 
 
 class Figure(NamedTuple):
@@ -86,9 +122,13 @@ class Figure(NamedTuple):
 
 
 def element(
-    content: Picture, *, width: float | None = WIDTH, theme: Theme = "auto", style: str = ""
+    content: Picture,
+    *,
+    width: float | None = WIDTH,
+    theme: Theme = "auto",
+    style: str = "",
 ) -> Figure:
-    """A picture as an `svg` element, with rules of style if it is not given them by a page."""
+    """A picture as an `svg` element, with rules of style where no page has them."""
     inner = None if width is None else width - 2 * _PAD
     lines = wrap(content, inner)
     legend = Legend(content)
@@ -116,30 +156,83 @@ def element(
     return Figure(text, total, height)
 
 
-def _told(content: Picture, arc: Arc) -> str:
-    head = content.forms[arc.head - 1] if arc.head else "root"
-    about = [] if arc.kind is Kind.candidate else [arc.shown]
-    if arc.probability is not None:
-        about.append(f"{arc.probability:.1%}")
-    if arc.kind is Kind.nonprojective:
-        about.append("non-projective")
-    elif arc.kind in MEANINGS and arc.kind is not Kind.relabelled and content.names:
-        about.append(MEANINGS[arc.kind].format(*content.names))
-    elif arc.kind is Kind.candidate:
-        about.append("candidate")
-    told = f"{head} → {content.forms[arc.word - 1]}"
-    return f"{told}: {', '.join(filter(None, about))}" if any(about) else told
+def wrap(content: Picture, width: float | None) -> list[Line]:
+    """The lines of a picture, none wider than `width` unless it holds a single word.
+
+    None: one line, however wide.
+    """
+    n = len(content.nodes)
+    whole = Layout(content, 1, n)
+    if width is None or whole.width <= width or n == 1:
+        return [whole.line()]
+    # Lines that end with a word may not begin before this one.
+    earliest = [1] * (n + 1)
+    layout = cache(partial(Layout, content))
+    while True:
+        ends = _breaks(content, whole, width, earliest)
+        starts = [1, *(end + 1 for end in ends[:-1])]
+        lines = [layout(*line) for line in zip(starts, ends, strict=True)]
+        # Words of a line may need more width than in the long one, for what leads to other lines.
+        too_wide = [line for line in lines if line.width > width and line.first < line.last]
+        if not too_wide:
+            return [line.line() for line in lines]
+        for line in too_wide:
+            for end in range(line.last, n + 1):
+                earliest[end] = min(max(earliest[end], line.first + 1), end)
+
+
+def _breaks(content: Picture, whole: Layout, limit: float, earliest: list[int]) -> list[int]:
+    """The last word of each line: the cheapest way to break the long line, by dynamic programming.
+
+    A line costs the arcs that pass over its end and the square of its empty share. `earliest` is
+    the first word that a line may begin with, by its last word.
+    """
+    n = len(content.nodes)
+    cut = _cut_arcs(content)
+    words = list(zip(whole.centres, whole.cells, strict=True))
+    left = [centre - cell / 2 for centre, cell in words]
+    right = [centre + cell / 2 for centre, cell in words]
+    cost = [0.0] + [float("inf")] * n
+    start = [0] * (n + 1)
+    for end in range(1, n + 1):
+        for first in range(end, earliest[end] - 1, -1):
+            used = right[end - 1] - left[first - 1]
+            if used > limit and first < end:
+                break
+            empty = max(0.0, 1 - used / limit)
+            this = _ANOTHER_LINE + _EMPTINESS * empty * empty / (2 if end == n else 1) + cut[end]
+            if cost[first - 1] + this < cost[end]:
+                cost[end], start[end] = cost[first - 1] + this, first
+    ends = []
+    end = n
+    while end:
+        ends.append(end)
+        end = start[end] - 1
+    return ends[::-1]
+
+
+def _cut_arcs(content: Picture) -> list[int]:
+    """What a line break after word 0, 1, ... cuts: arcs, and tokens, which count as many arcs."""
+    change = [0] * (len(content.nodes) + 1)
+    for arc in content.arcs:
+        if arc.head:
+            change[min(arc[:2])] += 1
+            change[max(arc[:2])] -= 1
+    for token in content.tokens:
+        change[token.first] += _BROKEN_TOKEN
+        change[token.last] -= _BROKEN_TOKEN
+    return list(accumulate(change))
 
 
 class _Drawing:
-    """Lines of a picture, as elements; `mirror` turns places for words from right to left."""
+    """Lines of a picture, as elements; `mirrored` where words run from right to left."""
 
     def __init__(self, content: Picture, total: float) -> None:
         self.content = content
         self.total = total
         self.mirrored = content.is_right_to_left
         self.pieces: dict[Arc, list[str]] = {arc: [] for arc in content.arcs}
-        self.titles = {arc: escape(_told(content, arc)) for arc in content.arcs}
+        self.titles = {arc: escape(arc_title(content, arc)) for arc in content.arcs}
         self.texts: list[str] = []
         self.bottom = 0.0
 
@@ -180,7 +273,7 @@ class _Drawing:
 
     def _arch(self, arch: Arch, foot: float) -> str:
         y = foot - _LOWEST - _LEVEL * arch.level
-        word_is_left = arch.arc.word < arch.arc.head
+        dependent_is_left = arch.arc.dependent < arch.arc.head
         left, right = arch.left, arch.right
         corner = min(CORNER, (right - left) / 2)
         sign = -1 if self.mirrored else 1
@@ -189,7 +282,7 @@ class _Drawing:
         if arch.left_open:
             path += f"M{number(self._x(left))} {number(y)}"
         else:
-            rise = foot - (_TIP - 1 if word_is_left else 0)
+            rise = foot - (_TIP - 1 if dependent_is_left else 0)
             x = self._x(left)
             path += f"M{number(x)} {number(rise)}V{number(y + corner)}Q{number(x)} {number(y)} "
             path += f"{number(x + sign * corner)} {number(y)}"
@@ -197,12 +290,12 @@ class _Drawing:
         end = right if arch.right_open else right - corner
         path += self._top(arch.gaps, start, end, y)
         if not arch.right_open:
-            fall = foot - (0 if word_is_left else _TIP - 1)
+            fall = foot - (0 if dependent_is_left else _TIP - 1)
             x = self._x(right)
             path += f"Q{number(x)} {number(y)} {number(x)} {number(y + corner)}V{number(fall)}"
         parts = [f'<path class="line" d="{path}"/>']
-        if not (arch.left_open if word_is_left else arch.right_open):
-            parts.append(_tip(self._x(left if word_is_left else right), foot))
+        if not (arch.left_open if dependent_is_left else arch.right_open):
+            parts.append(_tip(self._x(left if dependent_is_left else right), foot))
         if arch.label_width:
             parts.append(_label(self._x(arch.label_x), y, arch.label))
         return "".join(parts)
@@ -231,27 +324,47 @@ class _Drawing:
         return "".join(parts)
 
     def _words(self, line: Line, foot: float) -> None:
-        content = self.content
         y = foot + _WORD_TOP + FORM_SIZE * 0.8
-        chances = content.chances
-        direction = ' direction="rtl"' if self.mirrored else ""
-        for word, centre in enumerate(line.centres, line.first):
+        for index, centre in enumerate(line.centres):
             x = self._x(centre)
-            self.texts.append(text_element("word", x, y, content.forms[word - 1], direction))
-            if line.cells[word - line.first] > line.text_widths[word - line.first] + _OVERHANG:
-                half = line.cells[word - line.first] / 2
+            if line.cells[index] > line.text_widths[index] + _OVERHANG:
+                half = line.cells[index] / 2
                 bar = f"M{number(x - half)} {number(foot + 2)}h{number(2 * half)}"
                 self.texts.append(f'<path class="bar" d="{bar}"/>')
-            below = y
-            if content.tags is not None:
-                below += _ROW
-                self.texts.append(text_element("tag", x, below, content.tags[word - 1]))
-            if chances is not None:
-                below += _ROW
-                if chances[word - 1]:
-                    self.texts.append(text_element("chance", x, below, chances[word - 1]))
-        rows = (content.tags is not None) + (chances is not None)
+            self.texts.append(self._node(self.content.nodes[line.first - 1 + index], x, y))
+        rows = self.content.has_tags + self.content.has_probabilities
         self.bottom = y + rows * _ROW + (TAG_SIZE if rows else FORM_SIZE) * 0.3
+        if self.content.tokens:
+            for token in line.tokens:
+                self.texts.append(self._token(token, self.bottom + 4))
+            self.bottom += 6 + LABEL_SIZE * 1.2
+
+    def _node(self, node: Node, x: float, y: float) -> str:
+        """A word and what stands below it, with a tooltip if there is more to say."""
+        direction = ' direction="rtl"' if self.mirrored else ""
+        parts = [text_element("word", x, y, node.form, direction)]
+        if self.content.has_tags:
+            y += _ROW
+            if node.tag:
+                parts.append(text_element("tag", x, y, node.tag))
+        if node.probability_text:
+            parts.append(text_element("probability", x, y + _ROW, node.probability_text))
+        title = f"<title>{escape(node.details)}</title>" if node.details else ""
+        kind = "node" if node.arc else "node empty"
+        if not title and node.arc:
+            return "".join(parts)
+        return f'<g class="{kind}">{title}{"".join(parts)}</g>'
+
+    def _token(self, token: TokenSpan, y: float) -> str:
+        """A bracket below the words of a multiword token, and its form."""
+        left, right = sorted((self._x(token.left), self._x(token.right)))
+        path = f"M{number(left)} {number(y - 3)}V{number(y)}H{number(right)}V{number(y - 3)}"
+        bracket = f'<path class="span" d="{path}"/>'
+        if not token.form:
+            return bracket
+        direction = ' direction="rtl"' if self.mirrored else ""
+        baseline = y + LABEL_SIZE * 1.1
+        return bracket + text_element("token", (left + right) / 2, baseline, token.form, direction)
 
 
 def _label(x: float, y: float, text: str) -> str:
@@ -269,4 +382,4 @@ def _strength(arc: Arc) -> str:
     if arc.probability is None:
         return ""
     share = min(arc.probability, 1.0)
-    return f' stroke-width="{0.9 + 0.9 * share:.2f}" stroke-opacity="{0.35 + 0.65 * share:.2f}"'
+    return f' stroke-width="{0.9 + 0.9 * share:.2f}" stroke-opacity="{0.5 + 0.5 * share:.2f}"'

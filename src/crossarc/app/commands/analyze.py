@@ -82,22 +82,22 @@ def analyze(
     _check_usage(layout, output, html, show)
     names = treebank_names(files)
     studies = [
-        (name, _study(file, source, on_error, order, show))
+        (name, _study(file, source, on_error, order, show, has_page=html is not None))
         for name, file in zip(names, files, strict=True)
     ]
     if show is not None:
         text = "\n".join(_listing(name, show, study) for name, study in studies)
     else:
-        from crossarc.app.reports.formats import FORMATS
+        from crossarc.app.reports.tables import FORMATS
 
         text = FORMATS[layout](studies)
-    # Both are opened before either is moved into its place.
+    # Both are opened before either replaces what was there.
     with ExitStack() as opened:
         opened.enter_context(open_output(output))(text.encode(errors="replace"))
         if html is not None:
-            from crossarc.app.reports.page import page
+            from crossarc.app.reports.report import report
 
-            opened.enter_context(open_output(html))(page(studies).encode(errors="replace"))
+            opened.enter_context(open_output(html))(report(studies).encode(errors="replace"))
 
 
 def _check_usage(layout: Layout, output: str, html: str | None, show: str | None) -> None:
@@ -117,13 +117,20 @@ def _check_usage(layout: Layout, output: str, html: str | None, show: str | None
 
 
 def _study(
-    file: str, source: Format, on_error: OnError, order: PairOrder, show: str | None
+    file: str,
+    source: Format,
+    on_error: OnError,
+    order: PairOrder,
+    show: str | None,
+    *,
+    has_page: bool,
 ) -> ConstraintStudy:
     from crossarc.analysis import Examples, study_constraints
+    from crossarc.app.reports.report import EXAMPLES
     from crossarc.inference.transition import CONSTRAINTS
 
     reader = open_treebank(file, format=source, on_error=on_error)
-    constraints, examples = CONSTRAINTS, Examples()
+    constraints, examples = CONSTRAINTS, Examples(limit=EXAMPLES if has_page else 0)
     if show is not None:
         constraints = () if re.fullmatch(_SHAPES, show) else (show,)
         examples = Examples(limit=None, only=show)
@@ -149,6 +156,6 @@ def _listing(name: str, which: str, study: ConstraintStudy) -> str:
     lines = [f"{name}: {len(found):,} of {counted(study.sentences, 'sentence')}: {kind}"]
     for example in found:
         lines.append(f"{example.sent_id}\t{example.text}")
-        if example.words:
-            lines.append(f"\tlost: {', '.join(example.words)}")
+        if example.lost:
+            lines.append(f"\tlost: {', '.join(example.lost_arcs)}")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""`crossarc draw`: trees for the eye."""
+"""`crossarc draw`: trees as text, SVG, HTML, LaTeX, PNG or PDF."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import shutil
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,25 +20,35 @@ from crossarc.app.files import (
     open_treebank,
     report_skipped,
     stdin_once,
+    treebank_names,
 )
-from crossarc.errors import TreebankError
+from crossarc.app.selection import Selection
+from crossarc.errors import CrossarcError
 
 if TYPE_CHECKING:
-    from crossarc.draw.picture import Picture
+    from crossarc.draw.picture import Annotations, Picture
     from crossarc.treebank import Sentence
-
-    Pair = tuple[Sentence, Sentence | None]
 
 __all__ = ["draw"]
 
+# A page or an image of more sentences is slow to open, and seldom what was meant.
+_MOST_DRAWN = 100
+
+_COMPRESSED = {".gz", ".bz2", ".xz"}
+
 
 class Drawing(StrEnum):
-    """What to draw with."""
+    """Formats of drawings."""
 
     text = "text"
     svg = "svg"
     html = "html"
     tex = "tex"
+    png = "png"
+    pdf = "pdf"
+
+
+_SUFFIXES = {f".{one}": one for one in Drawing} | {".txt": Drawing.text, ".htm": Drawing.html}
 
 
 class Color(StrEnum):
@@ -51,7 +60,7 @@ class Color(StrEnum):
 
 
 class Theme(StrEnum):
-    """What a drawing looks good on."""
+    """The surroundings that a drawing is made for."""
 
     auto = "auto"
     light = "light"
@@ -63,7 +72,7 @@ def draw(
     output: OutputOption = "-",
     drawing: Annotated[
         Drawing | None,
-        typer.Option("--format", help="By default what the name of the output ends in, else text."),
+        typer.Option("--format", help="By default the suffix of the output; text without one."),
     ] = None,
     against: Annotated[
         str | None,
@@ -76,15 +85,29 @@ def draw(
     number: Annotated[
         int | None, typer.Option("--number", "-n", min=1, help="Draw at most so many sentences.")
     ] = None,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help=f"Draw all sentences; all but text stops at {_MOST_DRAWN}."),
+    ] = False,
     nonprojective: Annotated[
         bool, typer.Option("--nonprojective", help="Draw only trees that are not projective.")
+    ] = False,
+    multiword_tokens: Annotated[
+        bool, typer.Option("--multiword-tokens", help="Show the tokens that words are parts of.")
+    ] = False,
+    empty_nodes: Annotated[
+        bool, typer.Option("--empty-nodes", help="Show empty nodes and their enhanced arcs.")
+    ] = False,
+    enhanced: Annotated[
+        bool, typer.Option("--enhanced", help="Show all enhanced arcs, and empty nodes.")
     ] = False,
     width: Annotated[
         int | None,
         typer.Option(min=1, help="Pixels after which words go on in another line; text: columns."),
     ] = None,
     theme: Annotated[
-        Theme, typer.Option(help="Of svg and html; auto is what the reader's system prefers.")
+        Theme,
+        typer.Option(help="auto is what the reader's system prefers, light in PNG and PDF."),
     ] = Theme.auto,
     color: Annotated[
         Color, typer.Option(help="Colours of text; auto is on a terminal only.")
@@ -94,118 +117,172 @@ def draw(
 ) -> None:
     """Draw trees; where arcs cross, it shows, and non-projective arcs are marked.
 
-    One file holds all drawings: svg puts them below each other, tex on a page each.
+    One file holds all drawings: svg and png put them below each other, tex and pdf on a page each.
+    PNG and PDF need the extra: pip install "crossarc[images]".
+
+    Text has a row a word. The arrow at the end of a row is the arc that enters the word, from the
+    line that the row touches, else from the root. A triangle is where arcs leave the word, to words
+    above it or below it. Where lines cross, they do not touch. Heavy arrows are non-projective.
     """
-    from crossarc.draw.picture import in_step
     from crossarc.treebank import open_output
 
     stdin_once(file, against)
+    drawing = drawing or _by_suffix(output)
+    if drawing in (Drawing.png, Drawing.pdf):
+        _check_images(output)
     reader = open_treebank(file, format=source, on_error=on_error)
     other = None if against is None else open_treebank(against, format=source, on_error=on_error)
-    drawn: set[str | None] = set()
-
-    def selected() -> Iterator[Pair]:
-        wanted = _Selection(sent_id, nonprojective, on_error is OnError.skip)
-        for pair in islice(filter(wanted, in_step(reader, other)), number):
-            drawn.add(pair[0].sent_id)
-            yield pair
-
-    writer = _Writer(output, width, theme, color, _names(file, against))
+    unlimited = drawing is Drawing.text or every or sent_id
+    limit = number if number is not None or unlimited else _MOST_DRAWN
+    selection = Selection(reader, other, sent_id, nonprojective, limit)
+    annotations: Annotations = {
+        "multiword_tokens": multiword_tokens,
+        "empty_nodes": empty_nodes,
+        "enhanced": enhanced,
+    }
+    names = _names(file, against)
+    writer = _Writer(selection, annotations, output, width, theme, color, names)
     with open_output(output) as write:
-        for part in writer.parts(drawing or _by_suffix(output), selected()):
-            write(part.encode())
-        if missing := [name for name in sent_id or [] if name not in drawn]:
-            raise TreebankError(
-                f"no sentence {', '.join(missing)}; check --sent-id", source=reader.name
-            )
+        for part in writer.parts(drawing):
+            write(part)
+        selection.check()
     report_skipped(reader)
-    if not drawn:
-        print(f"crossarc: {reader.name}: no such sentence to draw", file=sys.stderr)
+    selection.report(stopped_by_default=number is None)
 
 
 def _by_suffix(output: str) -> Drawing:
-    suffixes = [suffix[1:] for suffix in PurePath(output).suffixes]
-    return next((Drawing(s) for s in reversed(suffixes) if s in list(Drawing)), Drawing.text)
+    path = PurePath(output)
+    suffix = PurePath(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
+    if output == "-" or not suffix:
+        return Drawing.text
+    if suffix.lower() not in _SUFFIXES:
+        known = ", ".join(sorted(_SUFFIXES))
+        raise typer.BadParameter(f"{output}: no drawing ends in {suffix}; use {known} or --format")
+    return _SUFFIXES[suffix.lower()]
+
+
+def _check_images(output: str) -> None:
+    """Refuse an image before anything is read."""
+    from crossarc.draw.images import require_typst
+
+    try:
+        require_typst()
+    except CrossarcError as error:
+        raise typer.BadParameter(str(error)) from None
+    if output == "-" and sys.stdout.isatty():
+        raise typer.BadParameter("an image cannot be shown on the terminal; use -o FILE")
 
 
 def _names(file: str, against: str | None) -> tuple[str, str]:
-    """What to call the two treebanks: the shortest names that tell them apart."""
-    names = Path(file).name, Path(against or "").name
-    return names if names[0] != names[1] else (file, against or "")
-
-
-class _Selection:
-    """Whether a sentence is to be drawn."""
-
-    def __init__(self, names: list[str] | None, nonprojective: bool, skip: bool) -> None:
-        self.names, self.nonprojective, self.skip = names, nonprojective, skip
-
-    def __call__(self, pair: Pair) -> bool:
-        sentence = pair[0]
-        if self.names and sentence.sent_id not in self.names:
-            return False
-        if self.skip and any(one is not None and (one.heads < 0).any() for one in pair):
-            return False
-        if not self.nonprojective:
-            return True
-        from crossarc.draw.crossings import nonprojective
-
-        return any(nonprojective(sentence.tree.heads.tolist()))
+    """What to call the treebanks; two with the same name are told apart by their paths."""
+    if against is None:
+        return treebank_names([file])[0], ""
+    names = Path(file).name, Path(against).name
+    return names if names[0] != names[1] else (file, against)
 
 
 class _Writer:
-    """Turns pairs of a sentence and what it is compared with into pieces of a file."""
+    """Sentences, and what each is compared with, as pieces of a file."""
 
     def __init__(
-        self, output: str, width: int | None, theme: Theme, color: Color, names: tuple[str, str]
+        self,
+        selection: Selection,
+        annotations: Annotations,
+        output: str,
+        width: int | None,
+        theme: Theme,
+        color: Color,
+        names: tuple[str, str],
     ) -> None:
         from crossarc.draw.vector import WIDTH
 
-        on_terminal = output == "-" and sys.stdout.isatty()
-        self.color = color is Color.always or (color is Color.auto and on_terminal)
-        columns = shutil.get_terminal_size().columns if on_terminal else None
+        self.selection, self.annotations = selection, annotations
+        self.theme: Literal["auto", "light", "dark"] = theme.value
+        self.names = names
+        self.on_terminal = output == "-" and sys.stdout.isatty()
+        self.color = color is Color.always or (color is Color.auto and self.on_terminal)
+        columns = shutil.get_terminal_size().columns if self.on_terminal else None
         self.columns = columns if width is None else width
+        self.is_fixed = width is not None
         self.pixels = WIDTH if width is None else width
-        self.theme, self.names = theme, names
 
-    def parts(self, drawing: Drawing, pairs: Iterator[Pair]) -> Iterator[str]:
+    def parts(self, drawing: Drawing) -> Iterator[bytes]:
         """The pieces, each as soon as it is known."""
-        return {
+        write = {
             Drawing.text: self._text,
             Drawing.svg: self._svg,
             Drawing.html: self._html,
             Drawing.tex: self._tex,
-        }[drawing](pairs)
+            Drawing.png: self._png,
+            Drawing.pdf: self._pdf,
+        }
+        return write[drawing]()
 
-    def _text(self, pairs: Iterator[Pair]) -> Iterator[str]:
+    def _text(self) -> Iterator[bytes]:
         from crossarc.draw import text
+        from crossarc.draw.terminal import LEGEND
 
-        for sentence, other in pairs:
-            drawn = text(sentence, against=other, color=self.color, width=self.columns)
-            yield f"{drawn}\n\n"
+        if self.on_terminal:
+            yield f"{LEGEND}\n\n".encode()
+        for sentence, other in self.selection:
+            with self.selection.located(sentence):
+                drawn = text(
+                    sentence,
+                    against=other,
+                    color=self.color,
+                    width=self.columns,
+                    **self.annotations,
+                )
+            yield f"{drawn}\n\n".encode()
 
-    def _svg(self, pairs: Iterator[Pair]) -> Iterator[str]:
-        from crossarc.draw.sheet import sheet
+    def _svg(self) -> Iterator[bytes]:
+        yield self._sheet(self.theme).encode()
 
-        captioned = [
-            (sentence.sent_id or "", picture) for sentence, picture in self._pictures(pairs)
-        ]
-        yield sheet(captioned, width=self.pixels, theme=self.theme.value)
-
-    def _html(self, pairs: Iterator[Pair]) -> Iterator[str]:
-        from crossarc.draw.page import page
+    def _html(self) -> Iterator[bytes]:
+        from crossarc.draw.gallery import NARROW, gallery
 
         title = self.names[0] if not self.names[1] else " and ".join(self.names)
-        pictures = self._pictures(pairs)
-        return page(pictures, title=title, width=self.pixels, theme=self.theme.value)
+        narrow = None if self.is_fixed else NARROW
+        pictures = self._pictures()
+        for part in gallery(
+            pictures, title=title, width=self.pixels, narrow=narrow, theme=self.theme
+        ):
+            yield part.encode()
 
-    def _tex(self, pairs: Iterator[Pair]) -> Iterator[str]:
+    def _tex(self) -> Iterator[bytes]:
         from crossarc.draw.tikz import document, environment
 
-        yield document([environment(picture) for _, picture in self._pictures(pairs)])
+        yield document([environment(picture) for _, picture in self._pictures()]).encode()
 
-    def _pictures(self, pairs: Iterator[Pair]) -> Iterator[tuple[Sentence, Picture]]:
+    def _png(self) -> Iterator[bytes]:
+        from crossarc.draw import png
+
+        yield png(self._sheet(self._fixed_theme()))
+
+    def _pdf(self) -> Iterator[bytes]:
+        from crossarc.draw import pdf
+        from crossarc.draw.images import sheet
+
+        theme = self._fixed_theme()
+        yield pdf(
+            sheet([("", picture)], width=self.pixels, theme=theme)
+            for _, picture in self._pictures()
+        )
+
+    def _fixed_theme(self) -> Literal["light", "dark"]:
+        return "dark" if self.theme == "dark" else "light"
+
+    def _sheet(self, theme: Literal["auto", "light", "dark"]) -> str:
+        from crossarc.draw.annotation import caption
+        from crossarc.draw.images import sheet
+
+        captioned = [(caption(sentence), picture) for sentence, picture in self._pictures()]
+        return sheet(captioned, width=self.pixels, theme=theme)
+
+    def _pictures(self) -> Iterator[tuple[Sentence, Picture]]:
         from crossarc.draw.picture import picture
 
-        for sentence, other in pairs:
-            yield sentence, picture(sentence, against=other, names=self.names)
+        for sentence, other in self.selection:
+            with self.selection.located(sentence):
+                drawn = picture(sentence, against=other, names=self.names, **self.annotations)
+            yield sentence, drawn

@@ -1,17 +1,52 @@
-"""The tables of a constraint study, as rows of text that any format can show."""
+"""The tables of a constraint study, and their formats: text, Markdown, LaTeX, CSV and JSON."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from crossarc.analysis import ConstraintStudy
 from crossarc.analysis.constraints import GROUPS, count_group
+from crossarc.app.tables import text_table
 
-__all__ = ["Named", "Table", "fixed", "measures", "study_tables"]
+__all__ = ["FORMATS", "Named", "Table", "fixed", "markdown_table", "measures", "study_tables"]
 
 Named = tuple[str, ConstraintStudy]
+
+_CSV_FIGURES = (
+    "constraint",
+    "arcs",
+    "graphs",
+    "a",
+    "b",
+    "r2",
+    "r2_centred",
+    "linear_up_to",
+    "lost_arcs",
+    "lost_graphs",
+    "active_pairs",
+)
+_TEX_SPECIAL = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+    }
+)
+
+_TEX_HEADINGS = {
+    "Active pairs y = a x + b x^2 of sentences with x words": (
+        "Active pairs $y = ax + bx^2$ of sentences with $x$ words"
+    ),
+    "ax = bx^2": "$ax = bx^2$",
+    "r2 centred": "$r^2$ centred",
+    ": r2": ": $r^2$",
+}
 
 
 class Table(NamedTuple):
@@ -28,7 +63,7 @@ def fixed(value: float | None, digits: int) -> str:
 
 def study_tables(studies: Sequence[Named]) -> list[Table]:
     """One treebank in the layout of the paper; several side by side, a row each."""
-    tables = _alone(studies[0][1]) if len(studies) == 1 else _side_by_side(studies)
+    tables = _one_treebank(studies[0][1]) if len(studies) == 1 else _side_by_side(studies)
     return [*tables, _overview(studies), *_distributions(studies)]
 
 
@@ -36,7 +71,7 @@ _FOUND = "Found under each constraint"
 _PAIRS = "Active pairs y = a x + b x^2 of sentences with x words"
 
 
-def _alone(study: ConstraintStudy) -> list[Table]:
+def _one_treebank(study: ConstraintStudy) -> list[Table]:
     found = [("constraint", "arcs %", "graphs %", "arcs lost", "graphs lost")]
     pairs = [("constraint", "a", "b", "r2", "r2 centred", "ax = bx^2 at", "active pairs")]
     for name, tally in study.tallies.items():
@@ -138,3 +173,89 @@ def measures(study: ConstraintStudy) -> dict[str, Counter[str]]:
         for count, sentences in counts.items():
             grouped[title][count_group(count)] += sentences
     return grouped
+
+
+def _text(studies: Sequence[Named]) -> str:
+    return "\n\n".join(f"{t.title}\n\n{text_table(t.rows)}" for t in study_tables(studies)) + "\n"
+
+
+def _markdown(studies: Sequence[Named]) -> str:
+    return "\n".join(markdown_table(table) for table in study_tables(studies))
+
+
+def markdown_table(table: Table) -> str:
+    """A heading and a table, in GitHub's Markdown."""
+    header, *rows = ([cell.replace("|", r"\|") for cell in row] for row in table.rows)
+    lines = [f"**{table.title}**", "", _bars(header)]
+    lines.append(_bars(["---", *["---:"] * (len(header) - 1)]))
+    return "\n".join([*lines, *map(_bars, rows)]) + "\n"
+
+
+def _bars(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _tex(studies: Sequence[Named]) -> str:
+    """Tables for LaTeX without packages."""
+    return "\n".join(map(_tex_table, study_tables(studies)))
+
+
+def _tex_table(table: Table) -> str:
+    header, *rows = (" & ".join(map(_tex_cell, row)) + r" \\" for row in table.rows)
+    columns = "l" + "r" * (len(table.rows[0]) - 1)
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_tex_cell(table.title)}}}",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\hline",
+            header,
+            r"\hline",
+            *rows,
+            r"\hline",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _tex_cell(text: str) -> str:
+    for heading, mathematics in _TEX_HEADINGS.items():
+        if text.startswith(heading):
+            return mathematics + _tex_cell(text.removeprefix(heading))
+    if text.startswith("d<="):
+        return rf"$d \le {text[3:]}$"
+    if text.startswith("-") and text != "-":
+        return f"${text}$"
+    if text == "r2":
+        return "$r^2$"
+    return text.translate(_TEX_SPECIAL)
+
+
+def _csv(studies: Sequence[Named]) -> str:
+    """One row a treebank and constraint, with the figures at full precision."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("treebank", "sentences", "words", *_CSV_FIGURES))
+    for name, one in studies:
+        for row in one.rows():
+            figures = (row[figure] for figure in _CSV_FIGURES)
+            writer.writerow((name, one.sentences, one.arcs, *figures))
+    return text.getvalue()
+
+
+def _json(studies: Sequence[Named]) -> str:
+    rows = [{"name": name, **one.to_dict()} for name, one in studies]
+    return json.dumps({"treebanks": rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+#: Each format by its name on the command line.
+FORMATS: dict[str, Callable[[Sequence[Named]], str]] = {
+    "text": _text,
+    "json": _json,
+    "csv": _csv,
+    "md": _markdown,
+    "tex": _tex,
+}

@@ -1,17 +1,19 @@
-"""How wide a text is in a sans-serif font that is not at hand: estimates that err on the wide side.
+"""How wide a text is: in ems of a sans-serif font, and in columns of a terminal.
 
-For letters of common scripts, the widest advance among DejaVu Sans, Liberation Sans (as wide as
-Arial), Noto Sans, Roboto and Open Sans; for other scripts one figure a block; for East Asian wide
-characters one em. Marks that stand on a letter take no room. In scripts that join their letters the
-sum of separate letters is more than enough.
+The font of a reader is not known, so ems are estimates that err on the wide side: for letters of
+common scripts, the widest advance among DejaVu Sans, Liberation Sans (as wide as Arial), Noto Sans,
+Roboto and Open Sans; for other scripts one figure a block; for East Asian wide characters one em.
+Marks that stand on a letter have no width. In scripts that join their letters the sum of separate
+letters is more than enough.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cache, lru_cache
 
-__all__ = ["advance"]
+__all__ = ["advance", "cut", "display_width", "isolated", "printable"]
 
 # Hundredths of an em.
 _LETTERS = {
@@ -61,6 +63,13 @@ _BLOCKS = (
 _OTHER = 165
 _HALF_WIDTH, _FULL_WIDTH, _PICTURE = 60, 100, 135
 
+_FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
+# Controls, marks that turn the direction of text, halves of pairs, and what XML cannot hold.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+_SOFT_HYPHEN = "\u00ad"
+
 
 @lru_cache(maxsize=20_000)
 def advance(text: str) -> float:
@@ -85,3 +94,43 @@ def _hundredths(character: str) -> int:
         return _KNOWN[base]
     code = ord(character)
     return next((width for low, high, width in _BLOCKS if low <= code <= high), _OTHER)
+
+
+def display_width(text: str) -> int:
+    """Columns that a terminal uses: 2 for East Asian wide characters, 0 for combining marks."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.east_asian_width(character) in "WF":
+        return 2
+    zero = unicodedata.category(character) in ("Mn", "Me", "Cf") and character != _SOFT_HYPHEN
+    # Vowels and final consonants of conjoining Korean letters join the one before them.
+    return 0 if zero or "\u1160" <= character <= "\u11ff" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of it as fits before an ellipsis."""
+    if display_width(text) <= width:
+        return text
+    used = 0
+    for index, character in enumerate(text):
+        used += _character_width(character)
+        if used > width - 1:
+            return text[:index] + "…"
+    return text
+
+
+def printable(text: str) -> str:
+    """The text with a replacement mark for characters that would steer what shows it."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def isolated(text: str) -> str:
+    """The text, in Unicode isolation marks (of no width) if it holds right-to-left characters.
+
+    A terminal that reorders such text then does so inside the word alone.
+    """
+    if text.isascii() or all(unicodedata.bidirectional(c) not in ("R", "AL", "AN") for c in text):
+        return text
+    return f"{_FIRST_STRONG_ISOLATE}{text}{_POP_ISOLATE}"

@@ -1,68 +1,69 @@
-"""A constraint study as one self-contained web page, on which numbers open their sentences."""
+"""A constraint study as one self-contained web page, on which numbers open their trees."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
 from crossarc import __version__
-from crossarc.analysis import ConstraintStudy
+from crossarc.analysis import ConstraintStudy, Example
 from crossarc.analysis.constraints import GROUPS
-from crossarc.app.reports.plots import dot_plot, scatter_plot
+from crossarc.app.files import counted
+from crossarc.app.reports.plots import (
+    active_pair_plots,
+    degree_bounds,
+    lost_graphs_plot,
+    spaced,
+)
 from crossarc.app.reports.tables import Named, fixed, measures
+from crossarc.draw.gallery import NARROW, drawing
+from crossarc.draw.page import closing, opening
+from crossarc.draw.picture import picture
+from crossarc.draw.vector import WIDTH
+from crossarc.draw.widths import printable
 
-__all__ = ["page"]
+__all__ = ["EXAMPLES", "report"]
 
-# The panels of Figure 2, as far as a study has them.
-_FIGURE_2 = ("none", "single-head", "acyclicity", "d<=2", "d<=1", "projectivity")
+#: How many sentences each number opens; their drawings are most of the page.
+EXAMPLES = 12
 
+# Treebanks that the title names.
+_MOST_NAMED = 3
 
-def page(studies: Sequence[Named]) -> str:
-    """The page as HTML. It needs no network, and follows the reader's light or dark setting."""
-    here = Path(__file__)
-    sentences = sum(one.sentences for _, one in studies)
-    arcs = sum(one.arcs for _, one in studies)
-    title = studies[0][0] if len(studies) == 1 else f"{len(studies)} treebanks"
-    body = [_side_by_side(studies)] if len(studies) > 1 else []
-    body += [_treebank(number, *named) for number, named in enumerate(studies)]
-    return f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(title)}: constraints on trees</title>
-<style>
-{here.with_name("page.css").read_text(encoding="utf-8")}</style>
-<main>
-<header>
-<h1>What constraints on trees cost and save</h1>
-<p class="sub">{escape(title)} · {sentences:,} sentences · {arcs:,} arcs ·
-crossarc {__version__}</p>
-<p>Covington’s algorithm tries to link every pair of words, with the treebank as its oracle. A
-constraint forbids some links. What is not found is lost to the constraint; pairs that need no
-look are saved (Nivre 2006). Underlined numbers open their sentences.</p>
-</header>
-{"".join(body)}
-</main>
-<dialog id="list"><form method="dialog"><h2></h2><button aria-label="Close">✕</button></form>
-<p class="note"></p><ol></ol></dialog>
-<script type="application/json" id="examples">{_examples(studies)}</script>
-<script>
-{here.with_name("page.js").read_text(encoding="utf-8")}</script>
-</html>
+_DIALOG = """<dialog class="examples"><form method="dialog"><h2></h2>
+<button aria-label="Close">✕</button></form><p class="note"></p><ol></ol></dialog>
 """
 
 
+def report(studies: Sequence[Named]) -> str:
+    """The page as HTML, in one file that needs no network."""
+    sentences = sum(one.sentences for _, one in studies)
+    arcs = sum(one.arcs for _, one in studies)
+    names = [name for name, _ in studies]
+    title = ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} treebanks"
+    intro = f"""<div class="intro">
+<p class="soft">{sentences:,} sentences · {arcs:,} arcs</p>
+<p>Covington’s algorithm tries to link every pair of words, with the treebank as its oracle. A
+constraint forbids some links. What is not found is lost to the constraint; pairs that need no
+look are saved (Nivre 2006). Underlined numbers open their sentences.</p>
+</div>
+"""
+    parts = [opening(f"{title}: what constraints on trees cost and save", intro=intro)]
+    if len(studies) > 1:
+        parts.append(_side_by_side(studies))
+    parts += [_treebank(number, *named) for number, named in enumerate(studies)]
+    parts.append(_DIALOG)
+    data = []
+    for number, (name, one) in enumerate(studies):
+        templates, numbers = _examples(number, name, one)
+        parts += templates
+        data.append(numbers)
+    parts.append(closing(f"Made by crossarc {__version__}.", data=data))
+    return "".join(parts)
+
+
 def _side_by_side(studies: Sequence[Named]) -> str:
-    bounds = [name for name in studies[0][1].tallies if name == "projectivity" or name[0] == "d"]
-    rows = [(name, [100 - one.percent_graphs(bound) for bound in bounds]) for name, one in studies]
-    rows.sort(key=lambda row: -row[1][0])
-    legend = "".join(
-        f'<span><i class="key level{level}"></i>{_shown(bound)}</span>'
-        for level, bound in enumerate(bounds)
-    )
+    bounds = degree_bounds(studies[0][1])
     head = "".join(f"<th>{_shown(bound)}" for bound in bounds)
     lines = []
     for number, (name, one) in enumerate(studies):
@@ -74,7 +75,7 @@ def _side_by_side(studies: Sequence[Named]) -> str:
     return f"""<section>
 <h2>Side by side</h2>
 <figure><figcaption>Graphs that are not found whole, in percent of all graphs, by constraint.
-</figcaption><div class="legend">{legend}</div><div class="scroll">{dot_plot(rows, bounds)}</div>
+</figcaption><div class="scroll">{lost_graphs_plot(studies)}</div>
 </figure>
 <h3>Graphs found, in percent</h3>
 <div class="scroll"><table>
@@ -90,20 +91,14 @@ def _lost_cell(study: ConstraintStudy, bound: str) -> str:
 
 
 def _treebank(number: int, name: str, study: ConstraintStudy) -> str:
-    panels = [panel for panel in _FIGURE_2 if panel in study.tallies]
-    longest = study.profile.longest
-    plots = "".join(
-        scatter_plot(_plain(panel), tally.points, tally.fit(), longest=longest)
-        for panel in panels
-        for tally in (study.tallies[panel],)
-    )
+    plots = "".join(active_pair_plots(name, study))
     return f"""<section class="bank" id="bank{number}" data-bank="{number}">
 <h2>{escape(name)}</h2>
 {_facts(study)}
 <h3>Found, and looked at</h3>
 {_figures_table(study)}
 <h3>Active pairs against sentence length</h3>
-<figure><div class="grid">{plots}</div><figcaption>A dot is a length and a number of pairs that
+<figure><div class="panels">{plots}</div><figcaption>A dot is a length and a number of pairs that
 occur; darker where several sentences share it. The curve is y = ax + bx², fitted by least
 squares. Each panel has its own scale of pairs.</figcaption></figure>
 <h3>Shapes of trees</h3>
@@ -176,38 +171,58 @@ def _number(text: str, study: ConstraintStudy, key: str) -> str:
     return f'<button type="button" data-key="{escape(key)}">{text}</button>'
 
 
-def _plain(constraint: str) -> str:
-    return constraint.replace("<=", " ≤ ")
-
-
 def _shown(constraint: str) -> str:
     return f"<i>d</i> ≤ {constraint[3:]}" if constraint.startswith("d<=") else constraint
 
 
 def _title(study: ConstraintStudy, key: str) -> str:
     if key in study.tallies:
-        return f"Lost under {_plain(key)}"
+        return f"Lost under {spaced(key)}"
     name, _, value = key.replace("<=", "= up to ").replace(">", "= over ").partition("=")
     if name == "words":
         return f"Sentences of{value} words"
     return f"{name.capitalize()} {value}".replace("Gap-", "Gap ").strip()
 
 
-def _examples(studies: Sequence[Named]) -> str:
-    """What the page's script shows: sentences once, and by number the places of its own."""
-    banks = []
-    for name, one in studies:
-        places: dict[tuple[str, str], int] = {}
-        numbers = {
-            key: {
-                "title": _title(one, key),
-                "count": one.examples.counts[key],
-                "list": [
-                    [places.setdefault((e.sent_id, e.text), len(places)), *e.words] for e in kept
-                ],
-            }
-            for key, kept in one.examples.kept.items()
+def _examples(
+    number: int, name: str, study: ConstraintStudy
+) -> tuple[list[str], dict[str, dict[str, object]]]:
+    """The sentences of a treebank as templates, and for each figure those that it opens.
+
+    A sentence is an index among the templates, and the words whose arcs are lost.
+    """
+    indices: dict[str, int] = {}
+    templates: list[str] = []
+    numbers: dict[str, dict[str, object]] = {}
+    for key, kept in study.examples.kept.items():
+        opened = []
+        for example in kept:
+            if example.sent_id not in indices:
+                indices[example.sent_id] = len(templates)
+                templates.append(_template(f"bank{number}-{len(templates)}", example))
+            opened.append([indices[example.sent_id], *example.lost])
+        numbers[key] = {
+            "title": _title(study, key),
+            "note": _note(name, study, key, len(kept)),
+            "list": opened,
         }
-        banks.append({"name": name, "sentences": list(places), "numbers": numbers})
-    # In a script element, "</script>" and "<!--" would end or change what is read.
-    return json.dumps(banks, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return templates, numbers
+
+
+def _template(name: str, example: Example) -> str:
+    shown, _ = drawing(picture(example.sentence), width=WIDTH, narrow=NARROW)
+    return (
+        f'<template id="{name}"><li><code>{escape(printable(example.sent_id))}</code>'
+        f'<p class="text" dir="auto">{escape(printable(example.text))}</p>{shown}</li></template>\n'
+    )
+
+
+def _note(name: str, study: ConstraintStudy, key: str, shown: int) -> str:
+    count = study.examples.counts[key]
+    parts = [f"{name}: {counted(count, 'sentence')}"]
+    if shown < count:
+        parts = [f"{name}: the first {shown} of {counted(count, 'sentence')}"]
+        parts.append(f'crossarc analyze FILE --show "{key}" lists all')
+    if key in study.tallies:
+        parts.append("Dashed arcs are lost")
+    return ". ".join(parts) + "."
