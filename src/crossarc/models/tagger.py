@@ -221,7 +221,9 @@ class Tagger:
             weights = unpack(tensors["tag_distances"], tensors["tag_values"], size)
             lemmatizer = None
             if metadata["lemmas"] is not None:
-                arrays = {name: tensors[f"lemma_{name}"] for name in ("distances", "values")}
+                arrays = {
+                    name: tensors[f"lemma_{name}"] for name in ("distances", "values", "known")
+                }
                 lemmatizer = Lemmatizer.restore(classes, arrays, metadata["lemmas"])
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ModelError(
