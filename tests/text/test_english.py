@@ -91,6 +91,13 @@ CASES = [
 ]
 
 
+ADJECTIVES = "Old New Small Quiet Red Heavy Broken Early".split()
+NOUNS = "bridge market harbour garden station library tower mill".split()
+PLACES = (
+    "in the north,near Lisbon,by the river,for sale,of 1921,under snow,with a view,with stairs"
+).split(",")
+
+
 @pytest.fixture(scope="module")
 def english() -> ca.Parser:
     return ca.load("en")
@@ -110,11 +117,3 @@ def test_many_lines_without_full_stops(english):
     found = [sentence.text for sentence in english.parse("\n".join(titles))]
     assert len(titles) == 500
     assert sum(title in set(found) for title in titles) >= 475
-
-
-ADJECTIVES = "Old New Small Quiet Red Heavy Broken Early".split()
-NOUNS = "bridge market harbour garden station library tower mill".split()
-PLACES = ["in the north", "near Lisbon", "by the river", "for sale", "of 1921", "under snow"] + [
-    "with a view",
-    "with stairs",
-]

@@ -47,6 +47,7 @@ __all__ = [
     "known_decision",
     "next_state",
     "paragraph_end",
+    "span_decision",
     "split_rows",
 ]
 
@@ -72,21 +73,25 @@ _LINE_PRIOR, _SHORT_LINE_PRIOR = int(1.5 * WEIGHT_SCALE), int(3.5 * WEIGHT_SCALE
 
 
 @subkernel()
-def known_decision(
-    folded: Array, kinds: Array, i: int, start: int, pairs: Array, gaps: Array, span: Array
-) -> Any:
-    """What is known after character i without asking: JOINED, PARTED or ASK.
-
-    Args:
-        span: start, end and kind of the first address that does not end before character i.
-    """
-    n = len(kinds)
-    if i + 1 >= n or i + 1 - start >= LONGEST_TOKEN:
+def span_decision(i: int, start: int, span_start: int, span_end: int, kind: int) -> Any:
+    """What an address around or beside character i decides: JOINED, PARTED or ASK for nothing."""
+    if i + 1 - start >= LONGEST_TOKEN:
         return PARTED
-    if span[0] <= i and i + 1 < span[1]:
+    if span_start <= i and i + 1 < span_end:
         return JOINED
     # Names may have a clitic, as in `@name's`.
-    if i + 1 == span[0] or (i + 1 == span[1] and span[2] <= EMAIL):
+    if i + 1 == span_start or (i + 1 == span_end and kind <= EMAIL):
+        return PARTED
+    return ASK
+
+
+@subkernel()
+def known_decision(
+    folded: Array, kinds: Array, i: int, start: int, pairs: Array, gaps: Array
+) -> Any:
+    """What is known after character i, outside of addresses: JOINED, PARTED or ASK."""
+    n = len(kinds)
+    if i + 1 >= n or i + 1 - start >= LONGEST_TOKEN:
         return PARTED
     kind, after = np.int64(kinds[i]), np.int64(kinds[i + 1])
     if after <= BREAK:
@@ -137,6 +142,7 @@ def find_tokens(
     row = np.empty(BOUNDARY_FEATURES, np.uint64)
     bits = table_bits(weights)
     count, p = 0, 0
+    span_start, span_end, kind = spans[0, 0], spans[0, 1], spans[0, 2]
     i, n = begin, len(kinds)
     while i < n:
         if kinds[i] <= BREAK:
@@ -144,9 +150,14 @@ def find_tokens(
             continue
         start = i
         while True:
-            while spans[p, 1] <= i:
+            while span_end <= i:
                 p += 1
-            decision = known_decision(folded, kinds, i, start, pairs, gaps, spans[p])
+                span_start, span_end, kind = spans[p, 0], spans[p, 1], spans[p, 2]
+            decision = ASK
+            if span_start <= i + 1:
+                decision = span_decision(i, start, span_start, span_end, kind)
+            if decision == ASK:
+                decision = known_decision(folded, kinds, i, start, pairs, gaps)
             if decision == ASK:
                 boundary_features(folded, kinds, i, start, row)
                 decision = PARTED if score(weights, bits, row) > 0 else JOINED
@@ -155,8 +166,8 @@ def find_tokens(
             i += 2 if kinds[i + 1] <= BREAK else 1
         i += 1
         tokens[count, 0], tokens[count, 1], tokens[count, 2] = start, i, 0
-        if spans[p, 0] == start and spans[p, 1] == i:
-            tokens[count, 2] = spans[p, 2]
+        if span_start == start and span_end == i:
+            tokens[count, 2] = kind
         count += 1
     return count
 

@@ -200,7 +200,7 @@ def _split_weights(
     labels: list[bool] = []
     certain: Counter[str] = Counter()
     for t, form in enumerate(_forms(text) if splitter else ()):
-        found = splitter.look_up(form)
+        found = splitter.candidates(form)
         words = text.words[t]
         certain[form] += found.certain
         if certain[form] > _ENOUGH_CERTAIN:

@@ -111,6 +111,23 @@ class Candidates(NamedTuple):
 
 
 _WHOLE = Candidates((), certain=True, known=True)
+
+
+class _Cache(dict[str, Candidates | None]):
+    """What was found of forms so far; looked up without a call of Python's."""
+
+    def __init__(self, find: Callable[[str], Candidates]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, form: str) -> Candidates | None:
+        if len(self) >= _CACHED:
+            self.clear()
+        found = self._find(form)
+        self[form] = found if found.splits else None
+        return self[form]
+
+
 Counts = dict[int, int]  # occurrences by rule, _KEPT for whole
 _KEPT = -1
 
@@ -137,7 +154,8 @@ class Splitter:
         self._words = words
         self._forms = dict(forms)
         self._affixes = dict(affixes)
-        self._cache: dict[str, Candidates] = {}
+        #: what a token of a form may become, None if it is a word
+        self.look_up: Callable[[str], Candidates | None] = _Cache(self.candidates).__getitem__
 
     @classmethod
     def learn(cls, tokens: Sequence[tuple[str, tuple[str, ...]]]) -> Splitter:
@@ -165,16 +183,8 @@ class Splitter:
         """Whether any token is ever split."""
         return bool(self._rules)
 
-    def look_up(self, form: str) -> Candidates:
+    def candidates(self, form: str) -> Candidates:
         """What a token of this form may become."""
-        found = self._cache.get(form)
-        if found is None:
-            if len(self._cache) >= _CACHED:
-                self._cache.clear()
-            found = self._cache[form] = self._candidates(form)
-        return found
-
-    def _candidates(self, form: str) -> Candidates:
         counts = self._forms.get(lower_case(form), {})
         known = sum(counts.values()) >= _ENOUGH_TOKENS
         if known and set(counts) == {_KEPT}:

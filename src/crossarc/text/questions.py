@@ -19,6 +19,7 @@ from crossarc.text.decisions import (
     known_decision,
     next_state,
     paragraph_end,
+    span_decision,
 )
 from crossarc.text.features import (
     END_FEATURES,
@@ -67,7 +68,10 @@ def boundary_rows(
         while i < end:
             while spans[p, 1] <= i:
                 p += 1
-            if known_decision(folded, kinds, i, start, pairs, gaps, spans[p]) == ASK:
+            decision = span_decision(i, start, spans[p, 0], spans[p, 1], spans[p, 2])
+            if decision == ASK:
+                decision = known_decision(folded, kinds, i, start, pairs, gaps)
+            if decision == ASK:
                 if count < len(rows):
                     boundary_features(folded, kinds, i, start, rows[count])
                     labels[count] = i + 1 == end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -71,22 +72,21 @@ def segment(learned: Learned, text: str, begin: int, *, complete: bool) -> Porti
     beside = chars.codes[np.minimum(ends, len(text) - 1)] if n else ends
     odd = (gaps > 1) | ((gaps == 1) & (beside != _SPACE))
     breaks = np.where(gaps == 0, NOTHING, SPACED)
-    misc = np.where(gaps == 0, "SpaceAfter=No", "_").tolist()
+    misc = ["SpaceAfter=No" if touches else "_" for touches in (gaps == 0).tolist()]
     for t in np.flatnonzero(odd).tolist():
         end = int(ends[t])
-        spaces = text[end : end + int(gaps[t])]
-        misc[t] = following(spaces)
-        breaks[t] = _break_kind(text, end, spaces)
+        start = end + int(gaps[t])
+        misc[t], kind = _gap(text[end:start])
+        breaks[t] = _line_kind(text, end, start) if kind == LINE else kind
     described = describe(chars, tokens)
     finals = np.zeros(n, np.bool_)
     certain = n if complete else int(np.searchsorted(ends, len(text) - CONTEXT)) - 2
     find_sentences(*described, breaks, learned.end, learned.line, learned.inner, certain, finals)
     firsts = [0, *(np.flatnonzero(finals[: max(certain, 0)]) + 1).tolist()]
-    forms = [text[a:b] for a, b in tokens[:, :2].tolist()][: firsts[-1]]
+    places = starts.tolist(), ends.tolist()
+    forms = [text[a:b] for a, b in zip(*places, strict=True)][: firsts[-1]]
     splits = _splits(learned, chars, tokens, forms, described, breaks, finals)
-    return Portion(
-        firsts, starts.tolist(), ends.tolist(), breaks.tolist(), misc, odd, forms, splits
-    )
+    return Portion(firsts, *places, breaks.tolist(), misc, odd, forms, splits)
 
 
 def _tokens(learned: Learned, text: str, chars: Characters, begin: int) -> Tokens:
@@ -120,7 +120,7 @@ def _splits(
     candidates = [
         (t, found)
         for t, found in enumerate(map(learned.splitter.look_up, forms))
-        if found.splits and not tokens[t, 2]
+        if found and not tokens[t, 2]
     ]
     splits = {t: found.splits[0].words for t, found in candidates if found.certain}
     asked = [
@@ -142,12 +142,12 @@ def _splits(
     return splits
 
 
-def _break_kind(text: str, end: int, spaces: str) -> int:
-    """What the white space after a token that ends at `end` is."""
+@lru_cache(maxsize=1024)
+def _gap(spaces: str) -> tuple[str, int]:
+    """White space as MISC has it, and what kind it is; LINE if it has one line break."""
     lines = len(_LINE_BREAK.findall(spaces))
-    if lines > 1 or _PARAGRAPH_MARK in spaces:
-        return PARAGRAPH
-    return _line_kind(text, end, end + len(spaces)) if lines else SPACED
+    kind = PARAGRAPH if lines > 1 or _PARAGRAPH_MARK in spaces else LINE if lines else SPACED
+    return following(spaces), kind
 
 
 def _line_kind(text: str, end: int, start: int) -> int:
