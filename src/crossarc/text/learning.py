@@ -43,6 +43,7 @@ _SEEN = 10  # how often a pair must occur to be sure of it
 _ENOUGH_CERTAIN = 3  # occurrences to learn from of a form that is always or never split
 _AGREEING = 0.8  # share of the addresses of a kind that are one token
 _EPOCHS = 3
+_SPLIT_EPOCHS = 6
 _OFTEN = 5  # sentences that a form would end, were it as likely to as any other
 _BOUNDARY_BITS = 14, 18
 _END_BITS = 14, 16
@@ -207,7 +208,8 @@ def _split_weights(
             continue
         for split in splitter.splits(form):
             others = split.without(words)
-            if others.same or split.by_affix:
+            # A form that occurs once with a rule of its own says nothing about others.
+            if others.same or others.other or split.by_affix:
                 asked.append((t, split.rule, others.evidence, found.known))
                 labels.append(split.words == words)
     table = np.array(asked, np.int64).reshape(-1, 4)
@@ -223,4 +225,4 @@ def _split_weights(
         rows,
     )
     answers = np.array(labels, np.bool_)
-    return train(rows, answers, bits=_bits(rows, _SPLIT_BITS), epochs=_EPOCHS, seed=seed)
+    return train(rows, answers, bits=_bits(rows, _SPLIT_BITS), epochs=_SPLIT_EPOCHS, seed=seed)

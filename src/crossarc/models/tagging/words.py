@@ -166,10 +166,11 @@ def _atoms(
             classes[w] = EMOTICON
         if classes[w]:
             # Kinds of addresses differ in one atom, the form without case.
-            group: Any = hash_code(hash_start(5), np.int64(classes[w] == EMOTICON))
+            own: Any = np.int64(classes[w])
+            group: Any = hash_code(hash_start(5), own == EMOTICON)
             for k in range(SHAPE, _ATOMS):
                 row[k] = group
-            row[FOLDED] = hash_code(hash_start(6), np.int64(classes[w]))
+            row[FOLDED] = hash_code(hash_start(6), own)
         start = end
 
 
