@@ -117,6 +117,64 @@ def test_an_xpos_column_without_a_tag_set_is_left_alone():
     assert result.xpos == ("_", "_")
 
 
+MARKED = [
+    *BANK,
+    *(
+        sentence(*the(n), past(v), ("http://a.org/" + n, n, "PROPN", "ADD", "_"), STOP)
+        for n in NOUNS
+        for v in VERBS
+    ),
+    *(sentence(*the(n), past(v), (":)", ":)", "SYM", "NFP", "_")) for n in NOUNS for v in VERBS),
+    *(
+        sentence(*the(n), past(v), ("$", "$", "SYM", "$", "_"), ("5", "5", "NUM", "CD", "_"), STOP)
+        for n in NOUNS
+        for v in VERBS
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "xpos"),
+    [
+        ("https://example.org/x?y=(2)", "PROPN", "ADD"),
+        ("mia@example.org", "PROPN", "ADD"),
+        ("@green_parrot", "PROPN", "ADD"),
+        ("\U0001f600", "SYM", "NFP"),
+        ("\u2764\ufe0f", "SYM", "NFP"),
+        (";-))", "SYM", "NFP"),
+        ("£", "SYM", "$"),
+    ],
+)
+def test_addresses_emoji_and_currencies_are_tagged_by_their_class(marked, form, upos, xpos):
+    """Only URLs, `:)` and `$` are in the bank."""
+    result = tagged(marked, f"the dog helped {form} .")
+    assert (result.upos[3], result.xpos[3]) == (upos, xpos)
+
+
+@pytest.fixture(scope="module")
+def marked() -> Tagger:
+    return Tagger.train(MARKED)
+
+
+def test_emoji_are_symbols_where_there_are_none_to_learn_from():
+    """The bank has a symbol, `%`, but neither emoji nor emoticons."""
+    symbol = sentence(*the("dog"), ("%", "%", "SYM", "NN", "_"))
+    result = tagged(Tagger.train([*BANK, symbol]), "the dog \U0001f600 .")
+    assert (result.upos[2], result.xpos[2]) == ("SYM", "NN")
+
+
+def test_a_known_lemma_is_preferred():
+    """`-es` loses `s` or `es`, each of eight nouns; `lane` and `fox` are in the bank."""
+    ending_e = "home cave date face game hole joke knife".split()
+    others = "bus class dress glass kiss loss mass pass".split()
+    plurals = [(f"{n}s", n) for n in ending_e] + [(f"{n}es", n) for n in others]
+    bank = [sentence((f, lemma, "NOUN", "NNS", "_")) for f, lemma in plurals]
+    bank += [sentence((n, n, "NOUN", "NN", "_")) for n in [*ending_e, *others, "lane", "fox"]]
+    learned = Tagger.train(bank)
+    assert tagged(learned, "lanes").lemmas == ("lane",)
+    assert tagged(learned, "foxes").lemmas == ("fox",)
+
+
 def columns(sentences) -> list[tuple[object, ...]]:
     return [(s.upos, s.xpos, s.feats, s.lemmas) for s in sentences]
 

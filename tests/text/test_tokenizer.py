@@ -99,6 +99,74 @@ def test_blank_lines_always_end_a_sentence(english):
     assert sentences[1].misc == ("_", "SpacesAfter=\\n", "SpacesAfter=\\r\\n\\r\\n")
 
 
+TITLES = [f"{a} {b}" for a in NAMES for b in ("came home", "sang loudly", "left early")]
+
+
+@pytest.fixture(scope="module")
+def lines() -> Tokenizer:
+    return Tokenizer.learn(treebank([f"{title}|." for title in TITLES * 4]))
+
+
+def test_short_lines_are_sentences(lines):
+    """No line has a full stop, and none is long enough to be wrapped."""
+    assert len(list(lines.tokenize("\n".join(TITLES)))) == len(TITLES)
+
+
+def test_wrapped_lines_go_on(english):
+    """The next word would not have fitted: a break like a space, as in the same text unwrapped."""
+    text = (
+        "She doesn't know that Dr. Smith and Mr. Jones and Dr. Brown and Mr. Miller came and\n"
+        "that Dr. Baker and Mr. Cook and Dr. Hill and Mr. Wood and Dr. Smith and Mr. Miller\n"
+        "slept. Mr. Hall left."
+    )
+    assert forms(english, text) == forms(english, text.replace("\n", " "))
+    assert len(forms(english, text)) == 2
+
+
+def test_a_long_sentence_is_cut_where_its_end_is_likely(english):
+    """600 tokens without a mark but for a full stop in lower case, which is no end here."""
+    words = ["came"] * 600
+    words[399] = "came."
+    text = " ".join(words)
+    assert [len(sentence) for sentence in english.tokenize(text)] == [401, 200]
+
+
+def test_addresses_are_one_token(english):
+    """Not one of these is in the bank, which has no address with these characters."""
+    addresses = [
+        "https://example.com/a?x=1&y=(2)",
+        "www.example.org/~fox,tea",
+        "mia.fox+tea@example.co.uk",
+        "@green_parrot",
+        "#gardening",
+    ]
+    for address in addresses:
+        assert forms(english, f"Dr. Hall ({address}) came.") == [
+            ["Dr.", "Hall", "(", address, ")", "came", "."]
+        ]
+
+
+def test_a_treebank_that_parts_hashtags_is_followed():
+    lines = [f"See #|{name.lower()} today|." for name in NAMES * 3]
+    assert forms(Tokenizer.learn(treebank(lines)), "See #gardening today.") == [
+        ["See", "#", "gardening", "today", "."]
+    ]
+
+
+def test_emoji_are_parted(english):
+    assert forms(english, "Dr. Hall came\U0001f389\U0001f389\U0001f600.") == [
+        ["Dr.", "Hall", "came", "\U0001f389", "\U0001f389", "\U0001f600", "."]
+    ]
+
+
+def test_currencies_are_alike():
+    """Only dollars are in the bank."""
+    bank = treebank([f"It costs $|{k} today|." for k in range(20, 60)])
+    assert forms(Tokenizer.learn(bank), "It costs £75 today.") == [
+        ["It", "costs", "£", "75", "today", "."]
+    ]
+
+
 def test_comments_and_columns(english):
     (sentence, other) = english.tokenize("  Dr. Hall came.  She slept.")
     assert sentence.to_conllu() == (
@@ -196,6 +264,9 @@ def test_restoring_something_else_is_refused(english):
         Tokenizer.restore({}, english.metadata())
     with pytest.raises(ca.ModelError, match="train it again"):
         Tokenizer.restore(english.tensors(), {})
+    older = {"multiword": english.metadata()["multiword"]}
+    with pytest.raises(ca.ModelError, match="another version of crossarc"):
+        Tokenizer.restore(english.tensors(), older)
 
 
 def test_no_sentences_to_learn_from():

@@ -15,7 +15,7 @@ from crossarc.models.tagging.classes import Classes, Tag
 from crossarc.models.tagging.lemmas import Lemmatizer
 from crossarc.models.tagging.perceptron import BITS, tag_words
 from crossarc.models.tagging.sparse import pack, unpack
-from crossarc.models.tagging.words import Words, encode_words
+from crossarc.models.tagging.words import EMOTICON, Words, encode_words
 from crossarc.parallel import over_ranges
 from crossarc.treebank import Sentence
 
@@ -41,12 +41,21 @@ class Tagger:
     """
 
     def __init__(
-        self, classes: Classes, weights: NDArray[np.int16], lemmatizer: Lemmatizer | None
+        self,
+        classes: Classes,
+        weights: NDArray[np.int16],
+        lemmatizer: Lemmatizer | None,
+        emoticon: int | None = None,
     ) -> None:
-        """For `train` and `restore`."""
+        """For `train` and `restore`.
+
+        Args:
+            emoticon: the tag of emoji where the treebank has none to learn from.
+        """
         self._classes = classes
         self._weights = weights
         self._lemmatizer = lemmatizer
+        self._emoticon = emoticon
 
     @classmethod
     def train(
@@ -78,6 +87,8 @@ class Tagger:
         quality = tagger._accuracy_on(tuning) if tuning else None
         words = encode_words([sentence.forms for sentence in bank])
         tagger._weights = train_tags(words, gold, classes, seed=seed, quality=quality)
+        if not (words.classes == EMOTICON).any():
+            tagger._emoticon = _usual_symbol(classes, gold)
         lemmas = list(chain.from_iterable(sentence.lemmas for sentence in bank))
         if any(lemma != "_" for lemma in lemmas):
             forms = chain.from_iterable(sentence.forms for sentence in bank)
@@ -159,6 +170,8 @@ class Tagger:
             )
 
         over_ranges(work, np.diff(words.firsts).tolist(), threads)
+        if self._emoticon is not None:
+            tags[words.classes == EMOTICON] = self._emoticon
         return tags
 
     def _filled(
@@ -206,7 +219,11 @@ class Tagger:
     def metadata(self) -> dict[str, Any]:
         """The rest of a model file, as JSON can hold it."""
         lemmas = None if self._lemmatizer is None else self._lemmatizer.metadata()
-        return {"tags": [list(tag) for tag in self._classes.tags], "lemmas": lemmas}
+        return {
+            "tags": [list(tag) for tag in self._classes.tags],
+            "lemmas": lemmas,
+            "emoticon": self._emoticon,
+        }
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Tagger:
@@ -221,13 +238,23 @@ class Tagger:
             weights = unpack(tensors["tag_distances"], tensors["tag_values"], size)
             lemmatizer = None
             if metadata["lemmas"] is not None:
-                arrays = {name: tensors[f"lemma_{name}"] for name in ("distances", "values")}
+                arrays = {
+                    name: tensors[f"lemma_{name}"] for name in ("distances", "values", "known")
+                }
                 lemmatizer = Lemmatizer.restore(classes, arrays, metadata["lemmas"])
+            emoticon = metadata["emoticon"]
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ModelError(
                 f"the model has no tagger that can be read ({error!r}): train it again"
             ) from None
-        return cls(classes, weights, lemmatizer)
+        return cls(classes, weights, lemmatizer, emoticon)
+
+
+def _usual_symbol(classes: Classes, gold: NDArray[np.int64]) -> int | None:
+    """The most frequent tag of symbols, SYM in Universal Dependencies; none if there is none."""
+    counts = np.bincount(gold, minlength=len(classes.tags))
+    symbols = [k for k, tag in enumerate(classes.tags) if tag.upos == "SYM"]
+    return max(symbols, key=lambda k: (int(counts[k]), -k), default=None)
 
 
 def _tags(sentences: Iterable[Sentence]) -> Iterator[Tag]:

@@ -1,8 +1,9 @@
 """Characters as numbers: code points, their classes, and their folded forms.
 
 A class is a Unicode category or a group of them, with the scripts that are written without spaces
-apart. Folding takes away case and the value of digits. Tables are filled when a character is first
-met, from `unicodedata`, so nothing is computed for the million code points that no text uses.
+apart. Folding removes what a rare character does not share with its class: case, the value of
+digits, which currency, which emoji. Tables are filled when a character is first met, from
+`unicodedata`, so nothing is computed for the million code points that no text uses.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ __all__ = [
     "BREAK",
     "CLASSES",
     "CLOSE",
+    "CURRENCY",
+    "DASH",
     "DIGIT",
+    "EMOJI",
     "HAN",
     "JOINER",
     "KATAKANA",
@@ -26,7 +30,6 @@ __all__ = [
     "OUTSIDE",
     "REGIONAL",
     "SPACE",
-    "SYMBOL",
     "UPPER",
     "Characters",
     "characters",
@@ -56,11 +59,13 @@ Kinds = NDArray[np.uint8]
     DASH,
     PUNCTUATION,
     SIGN,
+    CURRENCY,
     SYMBOL,
+    EMOJI,
     REGIONAL,
     OTHER,
-) = range(21)
-CLASSES = 32  # room for all of them in five bits
+) = range(23)
+CLASSES = 32  # a class fits five bits
 
 _CATEGORIES = {
     "Lu": UPPER,
@@ -76,7 +81,7 @@ _CATEGORIES = {
     "Pd": DASH,
     "Po": PUNCTUATION,
     "Pc": PUNCTUATION,
-    "Sc": SIGN,
+    "Sc": CURRENCY,
     "Sm": SIGN,
     "Sk": SYMBOL,
     "So": SYMBOL,
@@ -93,8 +98,18 @@ _RANGES = (
     (0xF900, 0xFAFF, HAN),
     (0x20000, 0x3FFFF, HAN),
     (0x1F1E6, 0x1F1FF, REGIONAL),
-    (0x1F3FB, 0x1F3FF, MARK),  # skin tones change the emoji before them, as a mark does
+    # Skin tones and tags modify the emoji before them, as a mark does.
+    (0x1F3FB, 0x1F3FF, MARK),
+    (0xE0020, 0xE007F, MARK),
+    (0x231A, 0x231B, EMOJI),
+    (0x23E9, 0x23F3, EMOJI),
+    (0x2600, 0x2775, EMOJI),
+    (0x2B50, 0x2B55, EMOJI),
+    (0x1F000, 0x1FAFF, EMOJI),
 )
+# Each of these stands for all characters of its class.
+_FOLDED_CURRENCY = ord("$")
+_FOLDED_EMOJI = 0x1F600
 _ZERO_WIDTH = "\u200b\ufeff"
 _JOINERS = "\u200c\u200d\u2060"
 _ALL = 0x110000
@@ -122,8 +137,10 @@ def characters(text: str) -> Characters:
     unknown = codes[kinds == OUTSIDE]
     if len(unknown):
         for code in np.unique(unknown).tolist():
-            _folded[code] = _fold(chr(code))
-            _kinds[code] = _classify(chr(code))
+            kind = _classify(chr(code))
+            # Another thread may read: a code whose class is set has its folded form.
+            _folded[code] = _fold(chr(code), kind)
+            _kinds[code] = kind
         kinds = _kinds[codes]
     return Characters(codes, kinds, _folded[codes])
 
@@ -146,7 +163,7 @@ def _lower(character: str) -> str:
 
 def _classify(character: str) -> int:
     if is_space(character):
-        # Only a plain space may stand inside a token, as in `10 000`.
+        # Only a space character may stand inside a token, as in `10 000`.
         return SPACE if unicodedata.category(character) == "Zs" else BREAK
     if character in _JOINERS:
         return JOINER
@@ -161,9 +178,11 @@ def _classify(character: str) -> int:
     return _CATEGORIES.get(category, LETTER if category.startswith("L") else OTHER)
 
 
-def _fold(character: str) -> int:
-    if is_space(character):
+def _fold(character: str, kind: int) -> int:
+    if kind in (SPACE, BREAK):
         return ord(" ")
     if unicodedata.category(character) == "Nd":
         return ord("0")
-    return ord(_lower(character))
+    if kind == CURRENCY:
+        return _FOLDED_CURRENCY
+    return _FOLDED_EMOJI if kind == EMOJI else ord(_lower(character))

@@ -1,7 +1,7 @@
 """Ends of tokens and sentences in arrays of characters.
 
-What a pair of character classes does is looked up first: most pairs never part, or always do. Only
-the pairs that do either are asked of the learned weights.
+Addresses are one token. Elsewhere, what a pair of character classes does is looked up first: most
+pairs never part, or always do. Only the pairs that do either are asked of the learned weights.
 """
 
 from __future__ import annotations
@@ -17,24 +17,29 @@ from crossarc.text.characters import BREAK, CLASSES, CLOSE, JOINER, MARK, OPEN, 
 from crossarc.text.features import (
     BOUNDARY_FEATURES,
     END_FEATURES,
+    LINE,
+    LINE_FEATURES,
+    PARAGRAPH,
+    SHORT_LINE,
     boundary_features,
     describe_token,
     end_features,
+    line_features,
     split_features,
 )
-from crossarc.text.linear import READ_WEIGHTS, score
+from crossarc.text.linear import READ_WEIGHTS, WEIGHT_SCALE, score, table_bits
+from crossarc.text.spans import EMAIL
 
 __all__ = [
     "ASK",
+    "ASK_UNLIKE",
     "JOINED",
-    "NOTHING",
-    "PARAGRAPH",
     "PARTED",
     "READ_CODES",
     "READ_HASHES",
     "READ_KINDS",
+    "READ_SPANS",
     "ROWS",
-    "SPACED",
     "UNLIKE",
     "describe_tokens",
     "find_sentences",
@@ -42,32 +47,49 @@ __all__ = [
     "known_decision",
     "next_state",
     "paragraph_end",
+    "span_decision",
     "split_rows",
 ]
 
 Array = NDArray[Any]
 
-# What two characters that touch do, by their classes; UNLIKE parts all but equal characters.
-JOINED, PARTED, UNLIKE, ASK = range(4)
-# What follows a token.
-NOTHING, SPACED, PARAGRAPH = range(3)
+# What two characters that touch do, by their classes; UNLIKE parts all but equal characters,
+# ASK_UNLIKE asks about them.
+JOINED, PARTED, UNLIKE, ASK, ASK_UNLIKE = range(5)
 LONGEST_TOKEN = 4096
 LONGEST_SENTENCE = 512
 
 READ_CODES = types.Array(types.int32, 1, "C", readonly=True)
 READ_KINDS = types.Array(types.uint8, 1, "C", readonly=True)
+READ_SPANS = types.Array(types.int64, 2, "C", readonly=True)
 READ_HASHES = types.Array(types.uint64, 1, "C", readonly=True)
 _HASHES = types.uint64[::1]
 ROWS = types.uint64[:, ::1]
 _INTS = types.int64[::1]
 _QUOTE = 34
+# Ends of lines are learned as often inside as at the end of sentences. In a text more of them end
+# a sentence, and most of those of short lines, as in lists: log-odds.
+_LINE_PRIOR, _SHORT_LINE_PRIOR = int(1.5 * WEIGHT_SCALE), int(3.5 * WEIGHT_SCALE)
+
+
+@subkernel()
+def span_decision(i: int, start: int, span_start: int, span_end: int, kind: int) -> Any:
+    """What an address around or beside character i decides: JOINED, PARTED or ASK for nothing."""
+    if i + 1 - start >= LONGEST_TOKEN:
+        return PARTED
+    if span_start <= i and i + 1 < span_end:
+        return JOINED
+    # Names may have a clitic, as in `@name's`.
+    if i + 1 == span_start or (i + 1 == span_end and kind <= EMAIL):
+        return PARTED
+    return ASK
 
 
 @subkernel()
 def known_decision(
     folded: Array, kinds: Array, i: int, start: int, pairs: Array, gaps: Array
 ) -> Any:
-    """What is known of the place after character i without asking: JOINED, PARTED or ASK."""
+    """What is known after character i, outside of addresses: JOINED, PARTED or ASK."""
     n = len(kinds)
     if i + 1 >= n or i + 1 - start >= LONGEST_TOKEN:
         return PARTED
@@ -82,8 +104,10 @@ def known_decision(
     if kind == REGIONAL and after == REGIONAL:
         return JOINED if i == start else PARTED
     decision = np.int64(pairs[kind * CLASSES + after])
-    if decision == UNLIKE:
-        return JOINED if folded[i] == folded[i + 1] else PARTED
+    if decision in (UNLIKE, ASK_UNLIKE):
+        if folded[i] == folded[i + 1]:
+            return JOINED
+        return PARTED if decision == UNLIKE else ASK
     return decision
 
 
@@ -92,28 +116,33 @@ def known_decision(
         READ_CODES,
         READ_KINDS,
         types.int64,
+        READ_SPANS,
         READ_KINDS,
         READ_KINDS,
         READ_WEIGHTS,
-        types.int64,
-        _INTS,
-        _INTS,
+        types.int64[:, ::1],
     )
 )
 def find_tokens(
     folded: Array,
     kinds: Array,
     begin: int,
+    spans: Array,
     pairs: Array,
     gaps: Array,
     weights: Array,
-    bits: int,
-    starts: Array,
-    ends: Array,
+    tokens: Array,
 ) -> int:
-    """Tokens from character `begin` on, into `starts` and `ends`; returns how many. O(length)."""
+    """Tokens from character `begin` on; returns how many. O(length).
+
+    Args:
+        spans: start, end and kind of addresses, in order; a last one lies beyond the text.
+        tokens: gets the start and end of each token, and the kind of address that it is, or 0.
+    """
     row = np.empty(BOUNDARY_FEATURES, np.uint64)
-    count = 0
+    bits = table_bits(weights)
+    count, p = 0, 0
+    span_start, span_end, kind = spans[0, 0], spans[0, 1], spans[0, 2]
     i, n = begin, len(kinds)
     while i < n:
         if kinds[i] <= BREAK:
@@ -121,7 +150,14 @@ def find_tokens(
             continue
         start = i
         while True:
-            decision = known_decision(folded, kinds, i, start, pairs, gaps)
+            while span_end <= i:
+                p += 1
+                span_start, span_end, kind = spans[p, 0], spans[p, 1], spans[p, 2]
+            decision = ASK
+            if span_start <= i + 1:
+                decision = span_decision(i, start, span_start, span_end, kind)
+            if decision == ASK:
+                decision = known_decision(folded, kinds, i, start, pairs, gaps)
             if decision == ASK:
                 boundary_features(folded, kinds, i, start, row)
                 decision = PARTED if score(weights, bits, row) > 0 else JOINED
@@ -129,33 +165,35 @@ def find_tokens(
                 break
             i += 2 if kinds[i + 1] <= BREAK else 1
         i += 1
-        starts[count], ends[count] = start, i
+        tokens[count, 0], tokens[count, 1], tokens[count, 2] = start, i, 0
+        if span_start == start and span_end == i:
+            tokens[count, 2] = kind
         count += 1
     return count
 
 
-@kernel(types.void(READ_CODES, READ_KINDS, READ_INT, READ_INT, _HASHES, _HASHES, _HASHES, _INTS))
+@kernel(types.void(READ_CODES, READ_KINDS, READ_SPANS, _HASHES, _HASHES, _HASHES, _INTS))
 def describe_tokens(
     folded: Array,
     kinds: Array,
-    starts: Array,
-    ends: Array,
+    tokens: Array,
     forms: Array,
     shapes: Array,
     lasts: Array,
     marks: Array,
 ) -> None:
     """Hashes of each token's form, shape and last character; whether it is a bracket or quote."""
-    for t in range(len(starts)):
-        forms[t], shapes[t], lasts[t] = describe_token(folded, kinds, starts[t], ends[t])
+    for t in range(len(tokens)):
+        start, end, address = tokens[t, 0], tokens[t, 1], tokens[t, 2]
+        forms[t], shapes[t], lasts[t] = describe_token(folded, kinds, start, end, address)
         marks[t] = 0
-        if ends[t] == starts[t] + 1:
-            kind = kinds[starts[t]]
+        if end == start + 1:
+            kind = kinds[start]
             if kind == OPEN:
                 marks[t] = 1
             elif kind == CLOSE:
                 marks[t] = 2
-            elif folded[starts[t]] == _QUOTE:
+            elif folded[start] == _QUOTE:
                 marks[t] = 3
 
 
@@ -167,6 +205,13 @@ def next_state(state: int, mark: int) -> int:
     if mark == 2:
         return state - 2 if state >= 2 else state
     return state ^ 1 if mark == 3 else state
+
+
+@subkernel()
+def _holds(values: Array, value: Any) -> bool:
+    """Whether a value is among sorted ones."""
+    at = np.searchsorted(values, value)
+    return bool(at < len(values) and values[at] == value)
 
 
 @subkernel()
@@ -185,6 +230,8 @@ def paragraph_end(breaks: Array, t: int) -> int:
         READ_INT,
         READ_INT,
         READ_WEIGHTS,
+        READ_WEIGHTS,
+        READ_HASHES,
         types.int64,
         types.boolean[::1],
     )
@@ -196,45 +243,102 @@ def find_sentences(
     marks: Array,
     breaks: Array,
     weights: Array,
-    bits: int,
+    line_weights: Array,
+    inner: Array,
+    certain: int,
     finals: Array,
 ) -> None:
     """Mark the last token of every sentence; the first token begins one. O(tokens).
 
+    A sentence that grows to `LONGEST_SENTENCE` tokens ends in its second half, where the score of
+    an end is highest.
+
     Args:
-        breaks: what follows each token: NOTHING, SPACED or PARAGRAPH, which always ends a sentence.
+        breaks: what follows each token; a PARAGRAPH always ends a sentence.
+        inner: forms after which the end of a line counts as white space.
+        certain: tokens that no further text can change; no long sentence is cut beyond them.
     """
-    row = np.empty(END_FEATURES, np.uint64)
+    row = np.empty(LINE_FEATURES, np.uint64)
+    running = row[:END_FEATURES]
+    bits, line_bits = table_bits(weights), table_bits(line_weights)
     n = len(forms)
     first, t = 0, 0
     while t < n:
         limit = paragraph_end(breaks, t)
         state = 0
+        best, best_score = t, np.int64(-(1 << 62))
         while t < limit:
             state = next_state(state, marks[t])
-            if t == limit - 1 or t + 1 - first >= LONGEST_SENTENCE:
-                end = True
-            else:
-                end_features(forms[:limit], shapes[:limit], lasts, breaks, t, first, state, row)
-                end = score(weights, bits, row) > 0
+            length = t + 1 - first
+            end = t == limit - 1
+            if not end:
+                end_features(forms[:limit], shapes[:limit], lasts, breaks, t, first, state, running)
+                total = score(weights, bits, running)
+                if breaks[t] >= LINE and not _holds(inner, forms[t]):
+                    line_features(shapes[:limit], t, first, total // WEIGHT_SCALE, row)
+                    total = score(line_weights, line_bits, row)
+                    total += _SHORT_LINE_PRIOR if breaks[t] == SHORT_LINE else _LINE_PRIOR
+                end = total > 0
+                if 2 * length > LONGEST_SENTENCE and total >= best_score:
+                    best, best_score = t, total
+            if not end and length >= LONGEST_SENTENCE:
+                if t >= certain:
+                    return
+                t, end = best, True
             finals[t] = end
             t += 1
             if end:
                 first, state = t, 0
+                best_score = np.int64(-(1 << 62))
 
 
-@kernel(types.void(READ_HASHES, READ_HASHES, READ_INT, types.boolean[::1], READ_INT, ROWS))
+@kernel(
+    types.void(
+        READ_CODES,
+        READ_SPANS,
+        READ_HASHES,
+        READ_HASHES,
+        READ_INT,
+        types.boolean[::1],
+        READ_SPANS,
+        ROWS,
+    )
+)
 def split_rows(
-    forms: Array, shapes: Array, breaks: Array, finals: Array, asked: Array, rows: Array
+    folded: Array,
+    tokens: Array,
+    forms: Array,
+    shapes: Array,
+    breaks: Array,
+    finals: Array,
+    asked: Array,
+    rows: Array,
 ) -> None:
-    """The features of the tokens `asked`, which are in order."""
+    """The features of candidates, in order of tokens.
+
+    Args:
+        asked: token, rule, class of the evidence, and whether the form is known, of each.
+    """
     n = len(forms)
     first, limit, k = 0, 0, 0
+    starts, ends = tokens[:, 0], tokens[:, 1]
     for t in range(n):
         if t >= limit:
             limit = paragraph_end(breaks, t)
-        if k < len(asked) and asked[k] == t:
-            split_features(forms[:limit], shapes[:limit], t, first, rows[k])
+        while k < len(asked) and asked[k, 0] == t:
+            split_features(
+                folded,
+                starts,
+                ends,
+                forms[:limit],
+                shapes[:limit],
+                t,
+                first,
+                asked[k, 1],
+                asked[k, 2],
+                asked[k, 3],
+                rows[k],
+            )
             k += 1
         if finals[t]:
             first = t + 1

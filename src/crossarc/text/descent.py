@@ -9,13 +9,12 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.kernels import READ_BOOL, READ_INT, kernel
-from crossarc.text.linear import Rows, Weights
+from crossarc.text.linear import WEIGHT_SCALE, Rows, Weights
 
 __all__ = ["train"]
 
 _READ_ROWS = types.Array(types.uint64, 2, "C", readonly=True)
 
-_SCALE = 1024.0  # units of a rounded weight in one unit of log-odds
 _RATE = 0.3
 _SETTLED = 0.01  # an error in probability that needs no correction
 
@@ -27,11 +26,11 @@ def train(rows: Rows, labels: NDArray[np.bool_], *, bits: int, epochs: int, seed
     """
     weights = np.zeros(1 << bits)
     squares = np.full(1 << bits, 1e-3)
-    random = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(epochs if len(rows) else 0):
-        _descend(rows, labels, random.permutation(len(rows)), bits, weights, squares)
+        _descend(rows, labels, rng.permutation(len(rows)), bits, weights, squares)
     largest = np.iinfo(np.int16).max
-    return np.clip(np.rint(weights * _SCALE), -largest, largest).astype(np.int16)
+    return np.clip(np.rint(weights * WEIGHT_SCALE), -largest, largest).astype(np.int16)
 
 
 @kernel(

@@ -20,11 +20,18 @@ from crossarc.text.characters import BREAK, DIGIT, MARK, NUMBER, OPEN, OUTSIDE
 __all__ = [
     "BOUNDARY_FEATURES",
     "END_FEATURES",
+    "LINE",
+    "LINE_FEATURES",
+    "NOTHING",
+    "PARAGRAPH",
     "REACH",
+    "SHORT_LINE",
+    "SPACED",
     "SPLIT_FEATURES",
     "boundary_features",
     "describe_token",
     "end_features",
+    "line_features",
     "mix",
     "split_features",
 ]
@@ -34,11 +41,16 @@ Array = NDArray[Any]
 REACH = 24
 BOUNDARY_FEATURES = 28
 END_FEATURES = 24
-SPLIT_FEATURES = 9
+LINE_FEATURES = END_FEATURES + 4
+SPLIT_FEATURES = 32
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 _NONE = np.uint64(0)
+
+# What follows a token: nothing, white space, a blank line, the end of a line that is no wrap, or
+# that of a line of less than half the width.
+NOTHING, SPACED, PARAGRAPH, LINE, SHORT_LINE = range(5)
 
 
 @subkernel()
@@ -170,10 +182,16 @@ def _surroundings(folded: Array, kinds: Array, i: int, pair: int, row: Array) ->
 
 @subkernel()
 def describe_token(
-    folded: Array, kinds: Array, start: int, end: int
+    folded: Array, kinds: Array, start: int, end: int, address: int
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """A token as (hash of its folded form, hash of its shape, hash of its last character)."""
+    """A token as (hash of its folded form, hash of its shape, hash of its last character).
+
+    All addresses of a kind are alike.
+    """
     form, shape = mix(_NONE, 77), mix(_NONE, 78)
+    if address:
+        known = mix(mix(_NONE, 76), address)
+        return known, known, known
     before: Any = OUTSIDE
     for j in range(start, min(end, start + REACH)):
         form = mix(form, folded[j])
@@ -195,7 +213,7 @@ def end_features(
     forms: Array,
     shapes: Array,
     lasts: Array,
-    spaced: Array,
+    breaks: Array,
     t: int,
     first: int,
     state: int,
@@ -205,7 +223,7 @@ def end_features(
 
     Args:
         forms, shapes, lasts: of all tokens, as `describe_token` gives them.
-        spaced: 1 where white space follows a token.
+        breaks: what follows each token; the ends of lines count as white space.
         state: what is open in the sentence, brackets and quotation marks.
     """
     form, before, before2 = forms[t], _of(forms, t - 1, first), _of(forms, t - 2, first)
@@ -215,7 +233,8 @@ def end_features(
     shape_after, shape_after2 = _of(shapes, t + 1, first), _of(shapes, t + 2, first)
     length = t + 1 - first
     size = length if length < 6 else (6 if length < 12 else (7 if length < 24 else 8))
-    space = np.int64(spaced[t])
+    space = min(np.int64(breaks[t]), SPACED)
+    space_before = min(_of(breaks, t - 1, first), np.uint64(SPACED))
     for k in range(END_FEATURES):
         row[k] = mix(_NONE, 100 + k)
     row[0] = mix(row[0], space)
@@ -238,24 +257,94 @@ def end_features(
     row[17] = mix(row[17], lasts[t])
     row[18] = mix(mix(row[18], lasts[t]), shape_after)
     row[19] = mix(mix(mix(row[19], shape), after), after2)
-    row[20] = mix(mix(mix(row[20], form), _of(spaced, t - 1, first)), space)
+    row[20] = mix(mix(mix(row[20], form), space_before), space)
     row[21] = mix(mix(row[21], state), size)
     row[22] = mix(mix(mix(row[22], before), form), after)
     row[23] = mix(mix(mix(row[23], shape), shape_after), shape_after2)
 
 
 @subkernel()
-def split_features(forms: Array, shapes: Array, t: int, first: int, row: Array) -> None:
-    """Whether token t, of a form that is sometimes split, is split here; fills `row`."""
-    form = forms[t]
+def line_features(shapes: Array, t: int, first: int, running: int, row: Array) -> None:
+    """Adds to `end_features` what counts where a line ends after token t.
+
+    Args:
+        running: the score of an end of a sentence as if the text ran on, in units of log-odds.
+    """
+    level = max(-12, min(6, running))
+    after = _of(shapes, t + 1, first)
+    row[END_FEATURES] = mix(mix(_NONE, 300), level)
+    row[END_FEATURES + 1] = mix(mix(mix(_NONE, 301), level), shapes[t])
+    row[END_FEATURES + 2] = mix(mix(mix(_NONE, 302), level), after)
+    row[END_FEATURES + 3] = mix(mix(mix(mix(_NONE, 303), level), shapes[t]), after)
+
+
+@subkernel()
+def _affix(folded: Array, begin: int, end: int) -> np.uint64:
+    """The hash of some characters of a token."""
+    affix = mix(_NONE, 80)
+    for j in range(begin, end):
+        affix = mix(affix, folded[j])
+    return affix
+
+
+@subkernel()
+def split_features(
+    folded: Array,
+    starts: Array,
+    ends: Array,
+    forms: Array,
+    shapes: Array,
+    t: int,
+    first: int,
+    rule: int,
+    evidence: int,
+    known: int,
+    row: Array,
+) -> None:
+    """Whether a rule splits token t of a sentence that began with token `first`; fills `row`.
+
+    Args:
+        forms, shapes: of the tokens of the paragraph.
+        evidence: how often the form was seen with this rule, and otherwise, as a class.
+        known: whether the form was seen often enough to have features of its own.
+    """
+    start, end = starts[t], ends[t]
+    form = forms[t] if known else _NONE
     before, after = _of(forms, t - 1, first), _of(forms, t + 1, first)
+    shape_before, shape_after = _of(shapes, t - 1, first), _of(shapes, t + 1, first)
+    ending_before, ending_after, beginning_after = _NONE, _NONE, _NONE
+    if before:
+        ending_before = _affix(folded, max(starts[t - 1], ends[t - 1] - 3), ends[t - 1])
+    if after:
+        ending_after = _affix(folded, max(starts[t + 1], ends[t + 1] - 3), ends[t + 1])
+        beginning_after = _affix(folded, starts[t + 1], min(ends[t + 1], starts[t + 1] + 2))
     for k in range(SPLIT_FEATURES):
-        row[k] = mix(mix(_NONE, 200 + k), form)
-    row[1] = mix(row[1], before)
-    row[2] = mix(row[2], after)
-    row[3] = mix(row[3], _of(shapes, t - 1, first))
-    row[4] = mix(row[4], _of(shapes, t + 1, first))
-    row[5] = mix(row[5], shapes[t])
-    row[6] = mix(mix(row[6], before), after)
-    row[7] = mix(mix(row[7], _of(forms, t - 2, first)), before)
-    row[8] = mix(mix(row[8], after), _of(forms, t + 2, first))
+        row[k] = mix(mix(_NONE, 200 + k), rule)
+    for k in range(6):
+        row[k] = mix(row[k], _affix(folded, max(start, end - 2 - k), end))
+    row[6] = mix(row[6], _affix(folded, start, min(end, start + 2)))
+    row[7] = mix(row[7], _affix(folded, start, min(end, start + 4)))
+    row[8] = mix(row[8], shapes[t])
+    row[9] = mix(row[9], min(end - start, 8))
+    row[10] = mix(row[10], evidence)
+    row[11] = mix(row[11], before)
+    row[12] = mix(row[12], after)
+    row[13] = mix(row[13], shape_before)
+    row[14] = mix(row[14], shape_after)
+    row[15] = mix(row[15], ending_before)
+    row[16] = mix(row[16], ending_after)
+    for k in range(17, 27):
+        row[k] = mix(row[k], form)
+    row[18] = mix(row[18], before)
+    row[19] = mix(row[19], after)
+    row[20] = mix(row[20], shape_before)
+    row[21] = mix(row[21], shape_after)
+    row[22] = mix(mix(row[22], before), after)
+    row[23] = mix(mix(row[23], _of(forms, t - 2, first)), before)
+    row[24] = mix(mix(row[24], after), _of(forms, t + 2, first))
+    row[25] = mix(row[25], ending_after)
+    row[26] = mix(mix(row[26], ending_before), beginning_after)
+    row[27] = mix(mix(_NONE, 227), evidence)
+    for k in range(28, SPLIT_FEATURES):
+        row[k] = mix(mix(_NONE, 200 + k), evidence)
+        row[k] = mix(row[k], _affix(folded, max(start, end - 2 * (k - 27)), end))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,22 +12,29 @@ from crossarc.text.characters import Characters
 from crossarc.text.decisions import describe_tokens
 from crossarc.text.linear import Weights
 from crossarc.text.multiword import Splitter
+from crossarc.text.spans import Span
 
-__all__ = ["Described", "Learned", "Table", "describe"]
+__all__ = ["Described", "Learned", "Table", "Tokens", "describe", "span_table"]
 
 Table = NDArray[np.uint8]
 Hashes = NDArray[np.uint64]
+Tokens = NDArray[np.int64]  # (tokens, 3): start, end, and the kind of address or 0
+
+_BEYOND = 1 << 62
 
 
 class Learned(NamedTuple):
-    """All that a tokeniser knows: tables of pairs, weights, and the rules of split tokens."""
+    """All that a tokeniser knows: tables of pairs, weights, rules of split tokens, addresses."""
 
     pairs: Table
     gaps: Table
     boundary: Weights
     end: Weights
+    line: Weights
+    inner: Hashes  # forms that never end a sentence at the end of a line, sorted
     split: Weights
     splitter: Splitter
+    protected: frozenset[int]  # kinds of addresses that are one token
 
 
 class Described(NamedTuple):
@@ -38,10 +46,15 @@ class Described(NamedTuple):
     marks: NDArray[np.int64]
 
 
-def describe(chars: Characters, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Described:
+def describe(chars: Characters, tokens: Tokens) -> Described:
     """Hashes of tokens; O(characters)."""
-    n = len(starts)
+    n = len(tokens)
     forms, shapes, lasts = (np.empty(n, np.uint64) for _ in range(3))
     marks = np.empty(n, np.int64)
-    describe_tokens(chars.folded, chars.kinds, starts, ends, forms, shapes, lasts, marks)
+    describe_tokens(chars.folded, chars.kinds, tokens, forms, shapes, lasts, marks)
     return Described(forms, shapes, lasts, marks)
+
+
+def span_table(spans: Iterable[Span]) -> NDArray[np.int64]:
+    """Spans as kernels read them, with one beyond any text at the end."""
+    return np.array([*spans, (_BEYOND, _BEYOND, 0)], np.int64)

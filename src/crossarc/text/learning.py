@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.text.characters import (
     BREAK,
     CLASSES,
+    EMOJI,
     OPEN,
     SPACE,
-    SYMBOL,
     Characters,
     characters,
 )
-from crossarc.text.decisions import (
-    ASK,
-    JOINED,
-    PARAGRAPH,
-    PARTED,
-    SPACED,
-    UNLIKE,
-    split_rows,
-)
+from crossarc.text.decisions import ASK, ASK_UNLIKE, JOINED, PARTED, UNLIKE, split_rows
 from crossarc.text.descent import train
-from crossarc.text.features import BOUNDARY_FEATURES, END_FEATURES, SPLIT_FEATURES
-from crossarc.text.learned import Described, Learned, Table, describe
+from crossarc.text.features import (
+    BOUNDARY_FEATURES,
+    END_FEATURES,
+    LINE,
+    LINE_FEATURES,
+    PARAGRAPH,
+    SPACED,
+    SPLIT_FEATURES,
+)
+from crossarc.text.learned import Described, Learned, Table, Tokens, describe, span_table
 from crossarc.text.linear import Weights
-from crossarc.text.multiword import ASKED, Splitter
-from crossarc.text.questions import boundary_rows, end_rows
-from crossarc.text.running import RunningText
+from crossarc.text.multiword import Splitter
+from crossarc.text.questions import boundary_rows, end_rows, line_rows
+from crossarc.text.running import RunningText, in_lines
+from crossarc.text.spans import SPAN_KINDS, Span, find_spans
 
 __all__ = ["learn"]
 
@@ -37,10 +40,14 @@ Hashes = NDArray[np.uint64]
 
 _RARE = 1e-3  # a pair that parts less often than this never does
 _SEEN = 10  # how often a pair must occur to be sure of it
+_ENOUGH_CERTAIN = 3  # occurrences to learn from of a form that is always or never split
+_AGREEING = 0.8  # share of the addresses of a kind that are one token
 _EPOCHS = 3
+_SPLIT_EPOCHS = 6
+_OFTEN = 5  # sentences that a form would end, were it as likely to as any other
 _BOUNDARY_BITS = 14, 18
 _END_BITS = 14, 16
-_SPLIT_BITS = 10, 12
+_SPLIT_BITS = 12, 16
 
 
 def learn(text: RunningText, *, seed: int) -> Learned:
@@ -48,20 +55,47 @@ def learn(text: RunningText, *, seed: int) -> Learned:
     chars = characters(text.text)
     pairs = _pair_table(chars, text)
     gaps = _gap_table(chars, text)
-    described = describe(chars, text.starts, text.ends)
+    protected, spans = _protected(text)
+    tokens = _with_addresses(text, spans)
+    described = describe(chars, tokens)
     splitter = Splitter.learn(list(zip(_forms(text), text.words, strict=True)))
+    end = _end_weights(described, text, seed)
     return Learned(
         pairs,
         gaps,
-        _boundary_weights(chars, text, pairs, gaps, seed),
-        _end_weights(described, text, seed),
-        _split_weights(described, text, splitter, seed),
+        _boundary_weights(chars, tokens, span_table(spans), pairs, gaps, seed),
+        end,
+        _line_weights(text, end, seed),
+        _inner_forms(chars, described, text),
+        _split_weights(chars, tokens, described, text, splitter, seed),
         splitter,
+        protected,
     )
 
 
 def _forms(text: RunningText) -> list[str]:
     return [text.text[a:b] for a, b in zip(text.starts.tolist(), text.ends.tolist(), strict=True)]
+
+
+def _protected(text: RunningText) -> tuple[frozenset[int], list[Span]]:
+    """The kinds of addresses that are one token here, and all such tokens."""
+    known = set(zip(text.starts.tolist(), text.ends.tolist(), strict=True))
+    spans = find_spans(text.text)
+    agreeing = [span for span in spans if (span.start, span.end) in known]
+    protected = frozenset(
+        kind
+        for kind in SPAN_KINDS.values()
+        if sum(span.kind == kind for span in agreeing)
+        >= _AGREEING * sum(span.kind == kind for span in spans)
+    )
+    return protected, [span for span in agreeing if span.kind in protected]
+
+
+def _with_addresses(text: RunningText, spans: list[Span]) -> Tokens:
+    tokens = np.column_stack([text.starts, text.ends, np.zeros_like(text.starts)])
+    table = span_table(spans)[:-1]
+    tokens[np.searchsorted(text.starts, table[:, 0]), 2] = table[:, 2]
+    return tokens
 
 
 def _pair_table(chars: Characters, text: RunningText) -> Table:
@@ -70,9 +104,10 @@ def _pair_table(chars: Characters, text: RunningText) -> Table:
     parts = np.zeros(len(kinds), np.bool_)
     parts[text.ends - 1] = True
     square = np.full((CLASSES, CLASSES), JOINED, np.uint8)
-    square[OPEN : SYMBOL + 1, :] = UNLIKE
-    square[:, OPEN : SYMBOL + 1] = UNLIKE
-    table = square.ravel()
+    square[OPEN : EMOJI + 1, :] = UNLIKE
+    square[:, OPEN : EMOJI + 1] = UNLIKE
+    square[EMOJI, EMOJI] = PARTED
+    table = square.ravel().copy()
     touching = (kinds[:-1] > BREAK) & (kinds[1:] > BREAK)
     pair = (kinds[:-1] * CLASSES + kinds[1:])[touching]
     total = np.bincount(pair, minlength=CLASSES * CLASSES)
@@ -80,6 +115,9 @@ def _pair_table(chars: Characters, text: RunningText) -> Table:
     # Punctuation that was never parted from a class may yet be: `3.5`, but `3.`
     sure = (total >= _SEEN) & (parted < _RARE * total) & (table == JOINED)
     table[(total > 0) & ~sure] = ASK
+    alike = (chars.folded[:-1] == chars.folded[1:])[touching]
+    equal = np.bincount(pair[alike], minlength=CLASSES * CLASSES)
+    table[(square.ravel() == UNLIKE) & (table == ASK) & (equal == 0)] = ASK_UNLIKE
     table[(total >= _SEEN) & (parted == total)] = PARTED
     return table
 
@@ -104,21 +142,15 @@ def _bits(rows: Hashes, limits: tuple[int, int]) -> int:
 
 
 def _boundary_weights(
-    chars: Characters, text: RunningText, pairs: Table, gaps: Table, seed: int
+    chars: Characters, tokens: Tokens, spans: Tokens, pairs: Table, gaps: Table, seed: int
 ) -> Weights:
+    known = chars.folded, chars.kinds, tokens, spans, pairs, gaps
     count = boundary_rows(
-        chars.folded,
-        chars.kinds,
-        text.starts,
-        text.ends,
-        pairs,
-        gaps,
-        np.zeros(0, np.bool_),
-        np.zeros((0, BOUNDARY_FEATURES), np.uint64),
+        *known, np.zeros(0, np.bool_), np.zeros((0, BOUNDARY_FEATURES), np.uint64)
     )
     labels = np.zeros(count, np.bool_)
     rows = np.zeros((count, BOUNDARY_FEATURES), np.uint64)
-    boundary_rows(chars.folded, chars.kinds, text.starts, text.ends, pairs, gaps, labels, rows)
+    boundary_rows(*known, labels, rows)
     return train(rows, labels, bits=_bits(rows, _BOUNDARY_BITS), epochs=_EPOCHS, seed=seed)
 
 
@@ -135,12 +167,62 @@ def _end_weights(described: Described, text: RunningText, seed: int) -> Weights:
     return train(rows, labels, bits=_bits(rows, _END_BITS), epochs=_EPOCHS, seed=seed)
 
 
+def _line_weights(text: RunningText, running: Weights, seed: int) -> Weights:
+    lines = in_lines(text, seed=seed)
+    tokens = _with_addresses(lines, _protected(lines)[1])
+    asked = lines.breaks == LINE
+    rows = np.zeros((np.count_nonzero(asked), LINE_FEATURES), np.uint64)
+    described = describe(characters(lines.text), tokens)
+    line_rows(*described, lines.breaks, lines.finals, running, rows)
+    labels = lines.finals[asked]
+    return train(rows, labels, bits=_bits(rows, _END_BITS), epochs=_EPOCHS, seed=seed)
+
+
+def _inner_forms(chars: Characters, described: Described, text: RunningText) -> Hashes:
+    """Forms that occur often and never end a sentence, but for its last mark: `the`, `and`."""
+    marked = chars.kinds[text.starts] >= OPEN
+    last = text.finals & ~marked
+    last[:-1] |= text.finals[1:] & marked[1:]
+    forms, counts = np.unique(described.forms, return_counts=True)
+    often = forms[counts >= _OFTEN * len(text.starts) / np.count_nonzero(text.finals)]
+    return often[~np.isin(often, described.forms[last])]
+
+
 def _split_weights(
-    described: Described, text: RunningText, splitter: Splitter, seed: int
+    chars: Characters,
+    tokens: Tokens,
+    described: Described,
+    text: RunningText,
+    splitter: Splitter,
+    seed: int,
 ) -> Weights:
-    kinds = [splitter.look_up(form)[0] for form in _forms(text)] if splitter else []
-    asked = np.flatnonzero(np.array(kinds, np.int64) == ASKED)
-    rows = np.zeros((len(asked), SPLIT_FEATURES), np.uint64)
-    split_rows(described.forms, described.shapes, text.breaks, text.finals, asked, rows)
-    labels = np.array([bool(text.words[t]) for t in asked.tolist()], np.bool_)
-    return train(rows, labels, bits=_bits(rows, _SPLIT_BITS), epochs=_EPOCHS, seed=seed)
+    """Weights for the candidates of tokens: right or wrong."""
+    asked: list[tuple[int, int, int, bool]] = []
+    labels: list[bool] = []
+    certain: Counter[str] = Counter()
+    for t, form in enumerate(_forms(text) if splitter else ()):
+        found = splitter.candidates(form)
+        words = text.words[t]
+        certain[form] += found.certain
+        if certain[form] > _ENOUGH_CERTAIN:
+            continue
+        for split in splitter.splits(form):
+            others = split.without(words)
+            # A form that occurs once with a rule of its own says nothing about others.
+            if others.same or others.other or split.by_affix:
+                asked.append((t, split.rule, others.evidence, found.known))
+                labels.append(split.words == words)
+    table = np.array(asked, np.int64).reshape(-1, 4)
+    rows = np.zeros((len(table), SPLIT_FEATURES), np.uint64)
+    split_rows(
+        chars.folded,
+        tokens,
+        described.forms,
+        described.shapes,
+        text.breaks,
+        text.finals,
+        table,
+        rows,
+    )
+    answers = np.array(labels, np.bool_)
+    return train(rows, answers, bits=_bits(rows, _SPLIT_BITS), epochs=_SPLIT_EPOCHS, seed=seed)

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import subkernel
 
-__all__ = ["READ_WEIGHTS", "Rows", "Weights", "decide", "score", "table_bits"]
+__all__ = ["READ_WEIGHTS", "WEIGHT_SCALE", "Rows", "Weights", "score", "scores", "table_bits"]
 
 Weights = NDArray[np.int16]
 Rows = NDArray[np.uint64]
 
+#: units of a rounded weight in one unit of log-odds
+WEIGHT_SCALE = 1024
 READ_WEIGHTS = types.Array(types.int16, 1, "C", readonly=True)
 
 
@@ -33,13 +35,17 @@ def score(weights: NDArray[Any], bits: int, row: NDArray[Any]) -> Any:
     return total
 
 
-def table_bits(weights: Weights) -> int:
+@subkernel()
+def table_bits(weights: NDArray[Any]) -> int:
     """How many upper bits of a hash are its slot in this table."""
-    return len(weights).bit_length() - 1
+    bits = 0
+    while len(weights) >> (bits + 1):
+        bits += 1
+    return bits
 
 
-def decide(weights: Weights, rows: Rows) -> NDArray[np.bool_]:
-    """The decision of each row."""
+def scores(weights: Weights, rows: Rows) -> NDArray[np.int64]:
+    """The score of each row."""
     slots = (rows >> np.uint64(64 - table_bits(weights))).astype(np.int64)
-    yes: NDArray[np.bool_] = weights[slots].sum(axis=1, dtype=np.int64) > 0
-    return yes
+    totals: NDArray[np.int64] = weights[slots].sum(axis=1, dtype=np.int64)
+    return totals

@@ -14,14 +14,23 @@ from crossarc.text.decisions import (
     READ_CODES,
     READ_HASHES,
     READ_KINDS,
+    READ_SPANS,
     ROWS,
     known_decision,
     next_state,
     paragraph_end,
+    span_decision,
 )
-from crossarc.text.features import boundary_features, end_features
+from crossarc.text.features import (
+    END_FEATURES,
+    LINE,
+    boundary_features,
+    end_features,
+    line_features,
+)
+from crossarc.text.linear import READ_WEIGHTS, WEIGHT_SCALE, score, table_bits
 
-__all__ = ["boundary_rows", "end_rows"]
+__all__ = ["boundary_rows", "end_rows", "line_rows"]
 
 Array = NDArray[Any]
 
@@ -30,8 +39,8 @@ Array = NDArray[Any]
     types.int64(
         READ_CODES,
         READ_KINDS,
-        READ_INT,
-        READ_INT,
+        READ_SPANS,
+        READ_SPANS,
         READ_KINDS,
         READ_KINDS,
         types.boolean[::1],
@@ -41,8 +50,8 @@ Array = NDArray[Any]
 def boundary_rows(
     folded: Array,
     kinds: Array,
-    starts: Array,
-    ends: Array,
+    tokens: Array,
+    spans: Array,
     pairs: Array,
     gaps: Array,
     labels: Array,
@@ -50,18 +59,24 @@ def boundary_rows(
 ) -> int:
     """The questions that `find_tokens` would ask about the given tokens; returns how many.
 
-    With no room in `rows`, only counts them.
+    If `rows` is empty, only counts them.
     """
-    count = 0
-    for t in range(len(starts)):
-        i = starts[t]
-        while i < ends[t]:
-            if known_decision(folded, kinds, i, starts[t], pairs, gaps) == ASK:
+    count, p = 0, 0
+    for t in range(len(tokens)):
+        start, end = tokens[t, 0], tokens[t, 1]
+        i = start
+        while i < end:
+            while spans[p, 1] <= i:
+                p += 1
+            decision = span_decision(i, start, spans[p, 0], spans[p, 1], spans[p, 2])
+            if decision == ASK:
+                decision = known_decision(folded, kinds, i, start, pairs, gaps)
+            if decision == ASK:
                 if count < len(rows):
-                    boundary_features(folded, kinds, i, starts[t], rows[count])
-                    labels[count] = i + 1 == ends[t]
+                    boundary_features(folded, kinds, i, start, rows[count])
+                    labels[count] = i + 1 == end
                 count += 1
-            i += 2 if i + 1 < ends[t] and kinds[i + 1] <= BREAK else 1
+            i += 2 if i + 1 < end and kinds[i + 1] <= BREAK else 1
     return count
 
 
@@ -87,7 +102,7 @@ def end_rows(
     labels: Array,
     rows: Array,
 ) -> int:
-    """The questions that `find_sentences` would ask, and their answers; returns how many."""
+    """The questions of `find_sentences` but for line ends, and their answers; returns how many."""
     n = len(forms)
     count, first, t = 0, 0, 0
     while t < n:
@@ -105,3 +120,45 @@ def end_rows(
             if finals[t - 1]:
                 first, state = t, 0
     return count
+
+
+@kernel(
+    types.void(
+        READ_HASHES,
+        READ_HASHES,
+        READ_HASHES,
+        READ_INT,
+        READ_INT,
+        types.boolean[::1],
+        READ_WEIGHTS,
+        ROWS,
+    )
+)
+def line_rows(
+    forms: Array,
+    shapes: Array,
+    lasts: Array,
+    marks: Array,
+    breaks: Array,
+    finals: Array,
+    weights: Array,
+    rows: Array,
+) -> None:
+    """The questions of `find_sentences` after each token that ends a line, one paragraph in all.
+
+    Args:
+        weights: of the ends of sentences in running text.
+    """
+    bits = table_bits(weights)
+    first, state, count = 0, 0, 0
+    for t in range(len(forms)):
+        state = next_state(state, marks[t])
+        if breaks[t] == LINE:
+            row = rows[count]
+            running = row[:END_FEATURES]
+            end_features(forms, shapes, lasts, breaks, t, first, state, running)
+            level = score(weights, bits, running) // WEIGHT_SCALE
+            line_features(shapes, t, first, level, row)
+            count += 1
+        if finals[t]:
+            first, state = t + 1, 0

@@ -8,19 +8,31 @@ that print would have: none around brackets and before marks, none at all in scr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.text.characters import CLOSE, HAN, KATAKANA, OPEN, UPPER, characters
-from crossarc.text.decisions import NOTHING, PARAGRAPH, SPACED
+from crossarc.text.characters import (
+    CLOSE,
+    HAN,
+    KATAKANA,
+    OPEN,
+    UPPER,
+    characters,
+    lower_case,
+)
+from crossarc.text.features import LINE, NOTHING, PARAGRAPH, SPACED
 from crossarc.treebank import Sentence
 
-__all__ = ["RunningText", "raw_text", "running_text"]
+__all__ = ["RunningText", "in_lines", "raw_text", "running_text"]
 
 _ATTACHED = frozenset(".,;:!?%…·。、،؛؟")
 _PARAGRAPH_BREAK = "\n\n"
+_SPACES = {NOTHING: "", SPACED: " ", PARAGRAPH: _PARAGRAPH_BREAK, LINE: "\n"}
+_UNMARKED, _LOWER_CASE = 0.6, 0.25
+_ENOUGH_LINES = 2000
 
 
 class _Token(NamedTuple):
@@ -43,6 +55,10 @@ class RunningText(NamedTuple):
     breaks: NDArray[np.int64]
     finals: NDArray[np.bool_]
     words: list[tuple[str, ...]]
+
+    def form(self, t: int) -> str:
+        """The characters of token t."""
+        return self.text[self.starts[t] : self.ends[t]]
 
 
 def raw_text(sentences: Iterable[Sentence]) -> str:
@@ -81,6 +97,42 @@ def running_text(sentences: Iterable[Sentence]) -> RunningText:
         np.array(breaks, np.int64),
         np.array(finals, np.bool_),
         words,
+    )
+
+
+def in_lines(text: RunningText, *, seed: int) -> RunningText:
+    """The sentences laid out one a line, as in lists, titles and messages.
+
+    A treebank seldom says where lines end, so this is made up: some sentences lose the mark at
+    their end, some are in lower case, and each goes on in the next line once. The sentences of a
+    small treebank are used several times.
+    """
+    rng = np.random.default_rng(seed)
+    ends = np.flatnonzero(text.finals) + 1
+    bounds = list(pairwise([0, *ends.tolist()])) * (1 + _ENOUGH_LINES // len(ends))
+    pieces: list[str] = []
+    spans: list[tuple[int, int, int, bool]] = []
+    place = 0
+    for first, end in bounds:
+        unmarked, lower = rng.random(2) < (_UNMARKED, _LOWER_CASE)
+        last = end - 1
+        if unmarked and last > first and characters(text.form(last)).kinds[0] >= OPEN:
+            last -= 1
+        broken = int(rng.integers(first, last)) if last > first else -1
+        for t in range(first, last + 1):
+            form = lower_case(text.form(t)) if lower else text.form(t)
+            follows = LINE if t in (broken, last) else int(text.breaks[t])
+            pieces += (form, _SPACES[follows])
+            spans.append((place, place + len(form), follows, t == last))
+            place += len(form) + len(_SPACES[follows])
+    starts, stops, breaks, finals = zip(*spans, strict=True)
+    return RunningText(
+        "".join(pieces),
+        np.array(starts, np.int64),
+        np.array(stops, np.int64),
+        np.array(breaks, np.int64),
+        np.array(finals, np.bool_),
+        [()] * len(spans),
     )
 
 

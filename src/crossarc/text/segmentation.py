@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,26 +11,30 @@ from numpy.typing import NDArray
 
 from crossarc.errors import TreebankError
 from crossarc.text.characters import Characters, characters
-from crossarc.text.decisions import (
+from crossarc.text.decisions import find_sentences, find_tokens, split_rows
+from crossarc.text.emission import following
+from crossarc.text.features import (
+    LINE,
     NOTHING,
     PARAGRAPH,
+    SHORT_LINE,
     SPACED,
-    find_sentences,
-    find_tokens,
-    split_rows,
+    SPLIT_FEATURES,
 )
-from crossarc.text.emission import following
-from crossarc.text.features import REACH, SPLIT_FEATURES
-from crossarc.text.learned import Described, Learned, describe
-from crossarc.text.linear import decide, table_bits
-from crossarc.text.multiword import ASKED, WHOLE
+from crossarc.text.learned import Described, Learned, Tokens, describe, span_table
+from crossarc.text.linear import scores
+from crossarc.text.spans import find_spans
 
 __all__ = ["CONTEXT", "Portion", "segment"]
 
 Ints = NDArray[np.int64]
 
-CONTEXT = 2 * REACH + 8  # what decisions may see of a text before and after
+# Decisions see two lines to either side of a line break, and fewer characters otherwise.
+_WIDEST_LINE = 100
+_NARROWEST_WRAP = 60
+CONTEXT = 4 * _WIDEST_LINE
 _LINE_BREAK = re.compile("\r\n|[\n\r\v\f\x85\u2028]")
+_WORD = re.compile(r"\S+")
 _PARAGRAPH_MARK = "\u2029"
 _SPACE = ord(" ")
 
@@ -60,49 +65,50 @@ def segment(learned: Learned, text: str, begin: int, *, complete: bool) -> Porti
     """
     chars = characters(text)
     _refuse_surrogates(chars)
-    starts, ends = _tokens(learned, chars, begin)
-    n = len(starts)
+    tokens = _tokens(learned, text, chars, begin)
+    starts, ends = tokens[:, 0], tokens[:, 1]
+    n = len(tokens)
     gaps = np.append(starts[1:], len(text)) - ends
     beside = chars.codes[np.minimum(ends, len(text) - 1)] if n else ends
     odd = (gaps > 1) | ((gaps == 1) & (beside != _SPACE))
     breaks = np.where(gaps == 0, NOTHING, SPACED)
-    misc = np.where(gaps == 0, "SpaceAfter=No", "_").tolist()
+    misc = ["SpaceAfter=No" if touches else "_" for touches in (gaps == 0).tolist()]
     for t in np.flatnonzero(odd).tolist():
-        spaces = text[ends[t] : ends[t] + gaps[t]]
-        misc[t] = following(spaces)
-        if _is_paragraph_break(spaces):
-            breaks[t] = PARAGRAPH
-    described = describe(chars, starts, ends)
+        end = int(ends[t])
+        start = end + int(gaps[t])
+        misc[t], kind = _gap(text[end:start])
+        breaks[t] = _line_kind(text, end, start) if kind == LINE else kind
+    described = describe(chars, tokens)
     finals = np.zeros(n, np.bool_)
-    find_sentences(*described, breaks, learned.end, table_bits(learned.end), finals)
-    known = n if complete else int(np.searchsorted(ends, len(text) - CONTEXT)) - 2
-    firsts = [0, *(np.flatnonzero(finals[: max(known, 0)]) + 1).tolist()]
+    certain = n if complete else int(np.searchsorted(ends, len(text) - CONTEXT)) - 2
+    find_sentences(*described, breaks, learned.end, learned.line, learned.inner, certain, finals)
+    firsts = [0, *(np.flatnonzero(finals[: max(certain, 0)]) + 1).tolist()]
     places = starts.tolist(), ends.tolist()
     forms = [text[a:b] for a, b in zip(*places, strict=True)][: firsts[-1]]
-    splits = _splits(learned, forms, described, breaks, finals)
+    splits = _splits(learned, chars, tokens, forms, described, breaks, finals)
     return Portion(firsts, *places, breaks.tolist(), misc, odd, forms, splits)
 
 
-def _tokens(learned: Learned, chars: Characters, begin: int) -> tuple[Ints, Ints]:
-    room = len(chars.codes) - begin
-    starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
-    weights = learned.boundary
+def _tokens(learned: Learned, text: str, chars: Characters, begin: int) -> Tokens:
+    spans = [span for span in find_spans(text, begin) if span.kind in learned.protected]
+    tokens = np.empty((len(chars.codes) - begin, 3), np.int64)
     count = find_tokens(
         chars.folded,
         chars.kinds,
         begin,
+        span_table(spans),
         learned.pairs,
         learned.gaps,
-        weights,
-        table_bits(weights),
-        starts,
-        ends,
+        learned.boundary,
+        tokens,
     )
-    return starts[:count], ends[:count]
+    return tokens[:count]
 
 
 def _splits(
     learned: Learned,
+    chars: Characters,
+    tokens: Tokens,
     forms: list[str],
     described: Described,
     breaks: Ints,
@@ -111,18 +117,73 @@ def _splits(
     """The tokens that stand for several words, and these words."""
     if not learned.splitter:
         return {}
-    found = list(map(learned.splitter.look_up, forms))
-    splits = {t: words for t, (kind, words) in enumerate(found) if kind != WHOLE}
-    asked = np.array([t for t in splits if found[t][0] == ASKED], np.int64)
-    rows = np.empty((len(asked), SPLIT_FEATURES), np.uint64)
-    split_rows(described.forms, described.shapes, breaks, finals, asked, rows)
-    for t in asked[~decide(learned.split, rows)].tolist():
-        del splits[t]
+    candidates = [
+        (t, found)
+        for t, found in enumerate(map(learned.splitter.look_up, forms))
+        if found and not tokens[t, 2]
+    ]
+    splits = {t: found.splits[0].words for t, found in candidates if found.certain}
+    asked = [
+        (t, split, found.known)
+        for t, found in candidates
+        if not found.certain
+        for split in found.splits
+    ]
+    table = np.array(
+        [(t, split.rule, split.evidence, known) for t, split, known in asked], np.int64
+    ).reshape(-1, 4)
+    rows = np.empty((len(table), SPLIT_FEATURES), np.uint64)
+    split_rows(chars.folded, tokens, described.forms, described.shapes, breaks, finals, table, rows)
+    best: dict[int, int] = {}
+    for (t, split, _), score in zip(asked, scores(learned.split, rows).tolist(), strict=True):
+        if score > best.get(t, 0):
+            best[t] = score
+            splits[t] = split.words
     return splits
 
 
-def _is_paragraph_break(spaces: str) -> bool:
-    return _PARAGRAPH_MARK in spaces or len(_LINE_BREAK.findall(spaces)) > 1
+@lru_cache(maxsize=1024)
+def _gap(spaces: str) -> tuple[str, int]:
+    """White space as MISC has it, and what kind it is; LINE if it has one line break."""
+    lines = len(_LINE_BREAK.findall(spaces))
+    kind = PARAGRAPH if lines > 1 or _PARAGRAPH_MARK in spaces else LINE if lines else SPACED
+    return following(spaces), kind
+
+
+def _line_kind(text: str, end: int, start: int) -> int:
+    """LINE or SHORT_LINE, or SPACED if the next line's first word would not have fitted this line.
+
+    Args:
+        end, start: where the last word of this line ends and the first of the next starts.
+    """
+    here = _line_before(text, end)
+    if here > _WIDEST_LINE or start >= len(text):
+        return LINE
+    word = _WORD.match(text, start, start + _WIDEST_LINE)
+    needed = here + 1 + (len(word[0]) if word else 0)
+    after = _line_after(text, start)
+    width = max(
+        _NARROWEST_WRAP,
+        _line_before(text, end - here - 1),
+        after,
+        _line_after(text, start + after + 1),
+    )
+    if needed > width:
+        return SPACED
+    return LINE if 2 * needed > width else SHORT_LINE
+
+
+def _line_before(text: str, end: int) -> int:
+    """The length of the line up to `end`, as far as it matters."""
+    begin = max(end - _WIDEST_LINE - 1, -1)
+    return max(end, 0) - max(text.rfind("\n", max(begin, 0), max(end, 0)), begin) - 1
+
+
+def _line_after(text: str, start: int) -> int:
+    """The length of the line from `start` on, as far as it matters."""
+    limit = start + _WIDEST_LINE + 1
+    found = text.find("\n", start, limit)
+    return (found if found >= 0 else min(limit, max(len(text), start))) - start
 
 
 def _refuse_surrogates(chars: Characters) -> None:

@@ -10,19 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError, TreebankError
-from crossarc.text.decisions import NOTHING, PARAGRAPH
 from crossarc.text.emission import build_sentence, escape_spaces
+from crossarc.text.features import NOTHING, PARAGRAPH
 from crossarc.text.learned import Learned
 from crossarc.text.multiword import Splitter
 from crossarc.text.running import running_text
 from crossarc.text.segmentation import CONTEXT, Portion, segment
+from crossarc.text.spans import SPAN_KINDS
+from crossarc.text.word_set import WordSet
 from crossarc.treebank import Sentence
 
 __all__ = ["Tokenizer"]
 
+_FORMAT = 2
 _PORTION = 1 << 18
-_TENSORS = {"pairs": np.uint8, "gaps": np.uint8} | dict.fromkeys(
-    ("boundary", "end", "split"), np.int16
+_TENSORS = {"pairs": np.uint8, "gaps": np.uint8, "inner": np.uint64} | dict.fromkeys(
+    ("boundary", "end", "line", "split"), np.int16
 )
 
 
@@ -71,11 +74,17 @@ class Tokenizer:
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The arrays of a model file."""
-        return {name: getattr(self._learned, name) for name in _TENSORS}
+        arrays = {name: getattr(self._learned, name) for name in _TENSORS}
+        return arrays | {"words": self._learned.splitter.words.table}
 
     def metadata(self) -> dict[str, Any]:
         """The rest of a model file, as JSON can hold it."""
-        return {"multiword": self._learned.splitter.metadata()}
+        protected = [name for name, kind in SPAN_KINDS.items() if kind in self._learned.protected]
+        return {
+            "format": _FORMAT,
+            "multiword": self._learned.splitter.metadata(),
+            "protected": protected,
+        }
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Tokenizer:
@@ -84,16 +93,24 @@ class Tokenizer:
         Raises:
             ModelError: something is missing or of the wrong kind.
         """
+        if metadata.get("format") != _FORMAT:
+            raise ModelError(
+                "the model has no tokeniser that can be read (of another version of crossarc): "
+                "train it again"
+            )
         try:
             arrays: dict[str, Any] = {
                 name: np.ascontiguousarray(tensors[name], kind) for name, kind in _TENSORS.items()
             }
-            splitter = Splitter.restore(metadata["multiword"])
+            splitter = Splitter.restore(
+                metadata["multiword"], WordSet(np.ascontiguousarray(tensors["words"], np.uint8))
+            )
+            protected = frozenset(SPAN_KINDS[name] for name in metadata["protected"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(
                 f"the model has no tokeniser that can be read ({error}): train it again"
             ) from None
-        return cls(Learned(**arrays, splitter=splitter))
+        return cls(Learned(**arrays, splitter=splitter, protected=protected))
 
 
 class _Stream:

@@ -9,7 +9,15 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.kernels import READ_INT, kernel
-from crossarc.models.tagging.lemma_kernels import LEMMA_FEATURES, READ_HASHES, best_rule
+from crossarc.models.tagging.lemma_kernels import (
+    KNOWN_FEATURES,
+    LEMMA_FEATURES,
+    READ_HASHES,
+    READ_KNOWN,
+    best_rule,
+    lemma_slots,
+    rule_slot,
+)
 
 __all__ = ["train_rules"]
 
@@ -22,6 +30,7 @@ Array = NDArray[Any]
         READ_HASHES,
         READ_INT,
         READ_INT,
+        READ_KNOWN,
         READ_INT,
         types.int32[::1],
         types.float64[::1],
@@ -35,6 +44,7 @@ def train_rules(
     hashes: Array,
     fit_ends: Array,
     fits: Array,
+    known: Array,
     gold: Array,
     weights: Array,
     sums: Array,
@@ -42,17 +52,22 @@ def train_rules(
     bits: int,
     step: int,
 ) -> int:
-    """One round of the perceptron over forms in the given order; returns the next step."""
-    slots = np.empty(LEMMA_FEATURES, np.int64)
+    """One round of the perceptron over forms in the given order; returns the next step.
+
+    Args:
+        gold: the index of each form's right rule in `fits`.
+    """
+    slots = np.empty(hashes.shape[1], np.int64)
     for w in order:
         first = fit_ends[w - 1] if w else 0
-        guess = best_rule(hashes[w], fits, first, fit_ends[w], weights, bits, slots)
+        lemma_slots(hashes[w], bits, slots)
+        guess = best_rule(slots, fits, known, first, fit_ends[w], weights)
         step += 1
         if guess == gold[w]:
             continue
-        for k in range(LEMMA_FEATURES):
-            for rule, sign in ((gold[w], 1), (guess, -1)):
-                place = slots[k] + rule
+        for k in range(LEMMA_FEATURES + KNOWN_FEATURES):
+            for j, sign in ((gold[w], 1), (guess, -1)):
+                place = rule_slot(slots, k, fits[j], known[j])
                 if kept[place]:
                     weights[place] += sign
                     sums[place] += step * sign

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.models.tagging.classes import Classes
-from crossarc.models.tagging.lemma_kernels import LEMMA_FEATURES, choose_rules, lemma_features
+from crossarc.models.tagging.lemma_kernels import (
+    KNOWN_FEATURES,
+    LEMMA_FEATURES,
+    choose_rules,
+    lemma_features,
+)
 from crossarc.models.tagging.rules import Rule, find_rule
 from crossarc.models.tagging.sparse import pack, rounded, strongest, unpack
 from crossarc.models.tagging.words import encode_words
 from crossarc.text.characters import lower_case
+from crossarc.text.word_set import WordSet
 
 __all__ = ["Lemmatizer"]
 
+Ints = NDArray[np.int64]
 Pair = tuple[str, int]  # a form and the number of its tag
 
 _BITS = 20
@@ -34,6 +41,7 @@ class Lemmatizer:
     Args:
         uses: pairs of a UPOS tag and a rule that occurs with it; a rule is tried only there.
         exceptions: lemmas that the rules get wrong, by form in lower case and UPOS or tag.
+        known: the lemmas of the treebank, each after its UPOS.
     """
 
     def __init__(
@@ -42,6 +50,7 @@ class Lemmatizer:
         rules: Sequence[Rule],
         uses: Sequence[tuple[str, int]],
         exceptions: Mapping[tuple[str, str], str],
+        known: WordSet,
         weights: NDArray[np.int16],
     ) -> None:
         self._classes = classes
@@ -49,7 +58,8 @@ class Lemmatizer:
         self._uses = tuple(uses)
         self._exceptions = dict(exceptions)
         self._weights = weights
-        self._known: dict[Pair, str] = {}
+        self._known = known
+        self._cache: dict[Pair, str] = {}
         self._index: defaultdict[tuple[str, bool, str], list[int]] = defaultdict(list)
         for upos, number in self._uses:
             rule = self._rules[number]
@@ -75,17 +85,35 @@ class Lemmatizer:
         counts = {pair: found.total() for pair, found in seen.items()}
         found = {pair: find_rule(pair[0], lemma) for pair, lemma in best.items()}
         rules, uses = _productive(found, classes)
-        bare = cls(classes, rules, uses, {}, np.zeros(0, np.int16))
-        bare._weights = bare._train(found, seed)
-        return cls(classes, rules, uses, bare._wrong(best, counts), bare._weights)
+        known = WordSet.build(
+            {_lemma_key(classes.tags[tag].upos, lemma) for (_, tag), lemma in best.items()}
+        )
+        model = cls(classes, rules, uses, {}, known, np.zeros(0, np.int16))
+        model._weights = model._train(best, found, seed)
+        model._exceptions = model._wrong(best, counts)
+        return model
 
-    def _train(self, found: Mapping[Pair, Rule], seed: int) -> NDArray[np.int16]:
+    def _train(
+        self, best: Mapping[Pair, str], found: Mapping[Pair, Rule], seed: int
+    ) -> NDArray[np.int16]:
         from crossarc.models.tagging.lemma_training import train_rules
 
         number = {rule: k for k, rule in enumerate(self._rules)}
         pairs = [pair for pair, rule in found.items() if rule in number]
-        gold = np.array([number[found[pair]] for pair in pairs], np.int64)
-        hashes, fit_ends, fits = self._questions(pairs)
+        forms: defaultdict[str, set[str]] = defaultdict(set)
+        for (form, tag), lemma in best.items():
+            forms[_lemma_key(self._classes.tags[tag].upos, lemma)].add(lower_case(form))
+        # A form tells nothing about itself: what counts is that others have the lemma.
+        hashes, fit_ends, fits, known = self._questions(
+            pairs, lambda key, form: not forms[key] <= {form}
+        )
+        gold = np.array(
+            [
+                first + fits[first:end].tolist().index(number[found[pair]])
+                for pair, first, end in zip(pairs, [0, *fit_ends], fit_ends, strict=False)
+            ],
+            np.int64,
+        )
         size = (1 << _BITS) + len(self._rules)
         kept = np.ones(size, np.bool_)
         average = np.zeros(size)
@@ -96,7 +124,7 @@ class Lemmatizer:
             for _ in range(_EPOCHS if pairs else 0):
                 order = random.permutation(len(pairs))
                 step = train_rules(
-                    order, hashes, fit_ends, fits, gold, weights, sums, kept, _BITS, step
+                    order, hashes, fit_ends, fits, known, gold, weights, sums, kept, _BITS, step
                 )
             average = weights - sums / max(step, 1)
             kept = strongest(average, _KEPT)
@@ -129,61 +157,78 @@ class Lemmatizer:
     def lemmas(self, forms: Sequence[str], tags: Sequence[int]) -> list[str]:
         """The lemmas of words; each distinct form and tag is worked out once."""
         pairs = list(zip(forms, tags, strict=True))
-        if len(self._known) > _MEMORY:
-            self._known = {}
-        known = self._known
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        if len(self._cache) > _MEMORY:
+            self._cache = {}
+        cache = self._cache
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in cache]
         fresh = dict(zip(new, self._chosen(new), strict=True))
         for pair in new:
             for key in self._keys(pair):
                 if key in self._exceptions:
                     fresh[pair] = self._exceptions[key]
                     break
-        known.update(fresh)
-        return [known[pair] for pair in pairs]
+        cache.update(fresh)
+        return [cache[pair] for pair in pairs]
 
     def _chosen(self, pairs: Sequence[Pair]) -> list[str]:
         """The lemmas that the rules give; the form in lower case where none fits."""
-        hashes, fit_ends, fits = self._questions(pairs)
+        hashes, fit_ends, fits, known = self._questions(pairs, lambda key, _: key in self._known)
         chosen = np.empty(len(pairs), np.int64)
-        choose_rules(hashes, fit_ends, fits, self._weights, _BITS, chosen)
+        choose_rules(hashes, fit_ends, fits, known, self._weights, _BITS, chosen)
         return [
             (self._rules[rule].apply(form) if rule >= 0 else None) or lower_case(form)
             for (form, _), rule in zip(pairs, chosen.tolist(), strict=True)
         ]
 
     def _questions(
-        self, pairs: Sequence[Pair]
-    ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-        """Features of the pairs, and the rules that fit each."""
+        self, pairs: Sequence[Pair], is_known: Callable[[str, str], bool]
+    ) -> tuple[NDArray[np.uint64], Ints, Ints, NDArray[np.uint8]]:
+        """Features of the pairs, the rules that fit each, and whether their lemmas are known.
+
+        Args:
+            is_known: whether a lemma, after its UPOS, is known when a form in lower case is asked.
+        """
         forms = [form for form, _ in pairs]
         tags = np.array([tag for _, tag in pairs], np.int64)
-        hashes = np.empty((len(pairs), LEMMA_FEATURES), np.uint64)
+        hashes = np.empty((len(pairs), LEMMA_FEATURES + 2 * KNOWN_FEATURES), np.uint64)
         atoms = encode_words([forms]).atoms
         lemma_features(atoms, tags, self._classes.coarse, hashes)
         fits: list[int] = []
         ends: list[int] = []
+        known: list[bool] = []
         for form, tag in pairs:
-            fits += self._fitting(form, self._classes.tags[tag].upos)
+            upos, lower = self._classes.tags[tag].upos, lower_case(form)
+            for number, lemma in self._fitting(form, upos):
+                fits.append(number)
+                known.append(is_known(_lemma_key(upos, lemma), lower))
             ends.append(len(fits))
-        return hashes, np.array(ends, np.int64), np.array(fits, np.int64)
+        return (
+            hashes,
+            np.array(ends, np.int64),
+            np.array(fits, np.int64),
+            np.array(known, np.uint8),
+        )
 
-    def _fitting(self, form: str, upos: str) -> list[int]:
+    def _fitting(self, form: str, upos: str) -> list[tuple[int, str]]:
+        """The rules that fit a form, by number, and the lemmas that they make."""
         rules, index = self._rules, self._index
-        found = list(index.get((upos, False, _LITERAL), ()))
+        literal = index.get((upos, False, _LITERAL), ())
+        found = [(number, rules[number].literal) for number in literal]
         for keeps_case, base in ((False, lower_case(form)), (True, form)):
             for length in range(min(self._longest, len(base) - 1) + 1):
-                ending = base[len(base) - length :]
-                for number in index.get((upos, keeps_case, ending), ()):
-                    before = rules[number].cut_before
-                    if base.startswith(before) and len(before) + length < len(base):
-                        found.append(number)
+                end = len(base) - length
+                for number in index.get((upos, keeps_case, base[end:]), ()):
+                    rule = rules[number]
+                    begin = len(rule.cut_before)
+                    if begin < end and base.startswith(rule.cut_before):
+                        lemma = f"{rule.add_before}{base[begin:end]}{rule.add_after}"
+                        found.append((number, lemma))
         return found
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """The arrays of a model file."""
         distances, values = pack(self._weights)
-        return {"distances": distances, "values": values}
+        return {"distances": distances, "values": values, "known": self._known.table}
 
     def metadata(self) -> dict[str, Any]:
         """The rest of a model file, as JSON can hold it."""
@@ -213,8 +258,13 @@ class Lemmatizer:
                 for upos, lemmas in metadata["exceptions"].items()
                 for form, lemma in lemmas.items()
             },
+            WordSet(np.ascontiguousarray(tensors["known"], np.uint8)),
             unpack(tensors["distances"], tensors["values"], size),
         )
+
+
+def _lemma_key(upos: str, lemma: str) -> str:
+    return f"{upos} {lemma}"
 
 
 def _productive(

@@ -2,6 +2,9 @@
 
 What depends on words alone is hashed once, before tagging; what depends on the tags that were
 given to the words before is hashed on the way (`history_features`).
+
+Words of some classes are alike but for their exact form: addresses such as URLs and handles, and
+emoji together with emoticons. What is learned of one is learned of all.
 """
 
 from __future__ import annotations
@@ -15,10 +18,12 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import READ_INT, kernel, subkernel
 from crossarc.models.hashing import hash_code, hash_start
-from crossarc.text.characters import DIGIT, OUTSIDE, characters
+from crossarc.text.characters import DIGIT, EMOJI, JOINER, MARK, OUTSIDE, characters
+from crossarc.text.spans import find_spans
 
 __all__ = [
     "AFFIX",
+    "EMOTICON",
     "EXACT",
     "FOLDED",
     "HISTORY_FEATURES",
@@ -42,6 +47,11 @@ SUFFIX, PREFIX = 2, 8
 _ATOMS = 15
 AFFIX = 6
 _LONGEST = 32
+# Classes of words: 0, the kinds of addresses, and emoji or emoticons.
+EMOTICON = 8
+_EYES, _NOSES, _MOUTHS = (
+    np.array([ord(c) for c in s]) for s in (":;=", "-'^", "()[]{}DdPpOo03*/\\|")
+)
 
 _READ_CODES = types.Array(types.int32, 1, "C", readonly=True)
 _READ_KINDS = types.Array(types.uint8, 1, "C", readonly=True)
@@ -54,6 +64,7 @@ class Words(NamedTuple):
     firsts: NDArray[np.int64]
     atoms: NDArray[np.uint64]  # (words, kinds of atom): what features are made of
     hashes: NDArray[np.uint64]  # (words, WORD_FEATURES)
+    classes: NDArray[np.uint8]
 
 
 def encode_words(sentences: Sequence[Sequence[str]]) -> Words:
@@ -63,11 +74,27 @@ def encode_words(sentences: Sequence[Sequence[str]]) -> Words:
     forms = [form for sentence in sentences for form in sentence]
     ends = np.cumsum([len(form) for form in forms], dtype=np.int64)
     chars = characters("".join(forms))
+    classes = _address_kinds(forms)
     atoms = np.empty((len(forms), _ATOMS), np.uint64)
-    _atoms(chars.codes, chars.folded, chars.kinds, ends, atoms)
+    _atoms(chars.codes, chars.folded, chars.kinds, ends, classes, atoms)
     hashes = np.empty((len(forms), WORD_FEATURES), np.uint64)
     _features(firsts, atoms, hashes)
-    return Words(firsts, atoms, hashes)
+    return Words(firsts, atoms, hashes, classes)
+
+
+def _address_kinds(forms: Sequence[str]) -> NDArray[np.uint8]:
+    """The kind of address that each word is, or 0."""
+    kinds = np.zeros(len(forms), np.uint8)
+    # A line break ends every address, so that words can be searched all at once.
+    lines = "\n".join(form.replace("\n", " ") for form in forms)
+    spans = find_spans(lines)
+    if spans:
+        starts = np.cumsum([0, *(len(form) + 1 for form in forms)])
+        for span in spans:
+            word = int(np.searchsorted(starts, span.start))
+            if starts[word] == span.start and starts[word + 1] - 1 == span.end:
+                kinds[word] = span.kind
+    return kinds
 
 
 @subkernel()
@@ -76,9 +103,39 @@ def mixed(template: int, first: Any, second: Any) -> np.uint64:
     return hash_code(hash_code(hash_start(template), first), second)
 
 
-@kernel(types.void(_READ_CODES, _READ_CODES, _READ_KINDS, READ_INT, types.uint64[:, ::1]))
-def _atoms(codes: Array, folded: Array, kinds: Array, ends: Array, atoms: Array) -> None:
-    """The atoms of each word; an affix longer than the word is the word."""
+@subkernel()
+def _is_emoticon(codes: Array, kinds: Array, start: int, end: int) -> bool:
+    """Whether a word is made of emoji, or has eyes and a mouth as in `:-)`."""
+    emoji = 0
+    while start + emoji < end and kinds[start + emoji] in (EMOJI, MARK, JOINER):
+        emoji += 1
+    if start + emoji == end:
+        return bool(kinds[start] == EMOJI)
+    mouth = start + 1
+    if mouth < end - 1 and codes[mouth] in _NOSES:
+        mouth += 1
+    while mouth < end - 1 and codes[mouth] == codes[end - 1]:
+        mouth += 1
+    return bool(mouth == end - 1 and codes[start] in _EYES and codes[mouth] in _MOUTHS)
+
+
+@kernel(
+    types.void(
+        _READ_CODES,
+        _READ_CODES,
+        _READ_KINDS,
+        READ_INT,
+        types.uint8[::1],
+        types.uint64[:, ::1],
+    )
+)
+def _atoms(
+    codes: Array, folded: Array, kinds: Array, ends: Array, classes: Array, atoms: Array
+) -> None:
+    """The atoms of each word; an affix longer than the word is the word.
+
+    Emoji and emoticons are added to `classes`.
+    """
     start = 0
     for w in range(len(ends)):
         end = ends[w]
@@ -96,7 +153,7 @@ def _atoms(codes: Array, folded: Array, kinds: Array, ends: Array, atoms: Array)
             before = kind
             # Runs count up to two; a mark stands for itself.
             if run < 2:
-                shape = hash_code(shape, kind if kind <= DIGIT else codes[j] + 64)
+                shape = hash_code(shape, kind if kind <= DIGIT else folded[j] + 64)
         row[FOLDED], row[EXACT], row[SHAPE] = form, exact, shape
         for k in range(end - start, AFFIX):
             row[PREFIX + 1 + k] = form
@@ -105,6 +162,15 @@ def _atoms(codes: Array, folded: Array, kinds: Array, ends: Array, atoms: Array)
             if k <= end - start:
                 suffix = hash_code(suffix, folded[end - k])
             row[SUFFIX + k] = suffix
+        if classes[w] == 0 and _is_emoticon(codes, kinds, start, end):
+            classes[w] = EMOTICON
+        if classes[w]:
+            # Kinds of addresses differ in one atom, the form without case.
+            own: Any = np.int64(classes[w])
+            group: Any = hash_code(hash_start(5), own == EMOTICON)
+            for k in range(SHAPE, _ATOMS):
+                row[k] = group
+            row[FOLDED] = hash_code(hash_start(6), own)
         start = end
 
 
