@@ -39,7 +39,9 @@ def test_every_kernel_is_compiled_by_warmup() -> None:
     found = {
         ".".join(path.relative_to(source).with_suffix("").parts)
         for path in source.rglob("*.py")
-        if re.search(r"^@kernel\(|^\w+ = kernel\(|: kernel\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if re.search(
+            r"^@kernel\(|^\w+ = kernel\(|: kernel\(", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
     }
     assert set(kernel_modules()) == found
     used = modules_used("from crossarc.kernels.warmup import warmup; warmup(['stats'])")
