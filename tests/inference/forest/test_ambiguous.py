@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from support.ambiguous_trees import AmbiguousTrees, Derivations, orders
 from support.brute_force import BruteForce, Heads, projective_tree
-from support.chance import assert_distribution
+from support.statistics import assert_distribution
 from support.dependence_laws import DependenceLaws
 from support.information_laws import InformationLaws
 from support.input_laws import InputLaws
