@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -240,6 +241,33 @@ def test_a_coprocess_gets_each_tree_at_once(form: str | None) -> None:
             assert (parsed.heads >= 0).all()
         process.stdin.close()
         assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("form", ["--lines", "--text", None])
+def test_an_interrupt_while_the_input_waits(form: str | None) -> None:
+    """The input never comes: status 130, and not a word."""
+    options = ["-m", "en"] if form is None else [form, "-m", "en"]
+    with subprocess.Popen(
+        [COMMAND, "parse", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        if form != "--text":
+            one = b"1\tDogs\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n" if form is None else b"Dogs bark\n"
+            process.stdin.write(one)
+            process.stdin.flush()
+            # The first tree tells that the program runs and has come to wait.
+            while process.stdout.readline() != b"\n":
+                pass
+        else:
+            time.sleep(2.0)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stderr.read() == b""
 
 
 def test_an_error_comes_after_the_trees_before_it(model: Path) -> None:

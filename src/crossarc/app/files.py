@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -85,9 +85,9 @@ SourceFormatOption = Annotated[Format, typer.Option("--from", help="Format of th
 
 
 def open_treebank(
-    path: str, *, format: Format = Format.conllu, on_error: OnError = OnError.stop
+    path: str | IO[bytes], *, format: Format = Format.conllu, on_error: OnError = OnError.stop
 ) -> SentenceReader:
-    """Read a treebank by path, `-` or `@sample`."""
+    """Read a treebank by path, `-` or `@sample`, or from an open file."""
     from crossarc.treebank import SAMPLE_PATH, read_conllu, read_conllx
 
     read = read_conllx if format is Format.conllx else read_conllu

@@ -1,1 +1,1 @@
-"""A sentence in, scores out: linear features, tagger; and the files that models are kept in."""
+"""Models: a sentence in, scores or a tree out, behind one protocol; the tagger; model files."""

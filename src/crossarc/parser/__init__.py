@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crossarc.parser.lookup import shipped_models
+from crossarc.parser.files import shipped_models
 from crossarc.parser.options import ParseOptions
 from crossarc.parser.parser import Parser, load
 

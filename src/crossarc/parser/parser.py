@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 import numpy as np
 
 from crossarc.errors import ModelError
-from crossarc.models.kinds import OptionError, RootRule, find_kind, kind_names, quoted
+from crossarc.models.kinds import RootRule, find_kind
 from crossarc.models.protocol import Described, Model
-from crossarc.models.storage import read_model, write_model
 from crossarc.models.tagger import Tagger
 from crossarc.parser.batches import full_batches, ready_items
 from crossarc.parser.decoding import Decoder, make_decoder
+from crossarc.parser.files import find_model, read_parts, write_parts
 from crossarc.parser.lines import line_sentences
-from crossarc.parser.lookup import find_model
 from crossarc.parser.options import ParseKeywords, ParseOptions
 from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
@@ -335,11 +334,6 @@ class Parser(Described):
                 copies[k] = sentence
         return copies
 
-    @property
-    def _parts(self) -> dict[str, Any]:
-        parts = {"model": self.model, "tagger": self.tagger, "tokenizer": self.tokenizer}
-        return {name: part for name, part in parts.items() if part is not None}
-
     def summary(self) -> dict[str, str]:
         """What the parser is, line by line, for `repr` and notebooks."""
         about = self.training
@@ -358,20 +352,14 @@ class Parser(Described):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parser to one file, whole or not at all."""
-        parts = self._parts
-        tensors = {
-            f"{name}.{key}": array
-            for name, part in parts.items()
-            for key, array in part.tensors().items()
-        }
-        metadata = {
+        parts = {"model": self.model, "tagger": self.tagger, "tokenizer": self.tokenizer}
+        about = {
             "kind": self.kind,
             "projective": self.projective,
             "root": self.root,
             "training": dict(self.training),
-            "parts": {name: part.metadata() for name, part in parts.items()},
         }
-        write_model(path, tensors, metadata)
+        write_parts(path, {name: one for name, one in parts.items() if one is not None}, about)
 
     @classmethod
     def load(cls, path_or_name: str | os.PathLike[str]) -> Parser:
@@ -380,33 +368,9 @@ class Parser(Described):
         Raises:
             ModelError: no such model, or a file that cannot be used.
         """
-        path = find_model(path_or_name)
-        tensors, metadata = read_model(path)
-        try:
-            kind = find_kind(str(metadata.get("kind")))
-        except OptionError:
-            raise ModelError(
-                f"{path}: no parser of the kind {quoted(kind_names())}: use another model"
-            ) from None
-        restore: dict[str, Callable[..., Any]] = {
-            "model": kind.restore,
-            "tagger": Tagger.restore,
-            "tokenizer": Tokenizer.restore,
-        }
-        parts = {}
-        for name, about in metadata["parts"].items():
-            own = {
-                key.partition(".")[2]: array
-                for key, array in tensors.items()
-                if key.partition(".")[0] == name
-            }
-            parts[name] = restore[name](own, about)
-        return cls(
-            **parts,
-            projective=metadata["projective"],
-            root=metadata["root"],
-            training=metadata["training"],
-        )
+        parts, about = read_parts(find_model(path_or_name))
+        attributes = {name: about[name] for name in ("projective", "root", "training")}
+        return cls(**parts, **attributes)
 
 
 def load(path_or_name: str | os.PathLike[str]) -> Parser:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -167,29 +168,45 @@ def _parse_one(
 ) -> None:
     from crossarc.treebank import write_conllu
 
+    source = _waiting_stdin() if path == "-" else None
     if form is None:
-        reader = open_treebank(path, on_error=on_error)
-        parsed = _piped(parser, _hinted(reader), path, options)
+        reader = open_treebank(source or path, on_error=on_error)
+        parsed = _parsed(parser, _hinted(reader), source is not None, options)
         write_conllu(Progress(parsed, reader.name, quiet=target == "-"), target)
         report_skipped(reader)
         return
     from crossarc.parser.lines import line_sentences, split_lines
     from crossarc.text import read_text
 
-    pieces = read_text(path)
+    pieces = read_text(source or path)
     if form == "text":
         parsed = parser.parse_text(pieces, **options)
     else:
         tokenizer = None if form == "tokenized" else parser.needed_tokenizer
-        parsed = _piped(parser, line_sentences(split_lines(pieces), tokenizer), path, options)
+        sentences = line_sentences(split_lines(pieces), tokenizer)
+        parsed = _parsed(parser, sentences, source is not None, options)
     write_conllu(Progress(parsed, path, quiet=target == "-"), target)
 
 
-def _piped(
-    parser: Parser, sentences: Iterator[Sentence], path: str, options: ParseKeywords
+def _waiting_stdin() -> IO[bytes] | None:
+    """Standard input, if it may wait: a pipe or a terminal, not a file.
+
+    A thread reads it. Unbuffered, since the interpreter cannot end while a thread waits for the
+    buffered one.
+    """
+    number = sys.stdin.fileno()
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        return None
+    file = io.FileIO(number, closefd=False)
+    file.name = "<stdin>"
+    return cast(IO[bytes], file)
+
+
+def _parsed(
+    parser: Parser, sentences: Iterator[Sentence], may_wait: bool, options: ParseKeywords
 ) -> Iterator[Sentence]:
     """Parsed sentences; where the input may wait, what is finished is written before."""
-    if path == "-" and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode):
+    if may_wait:
         return parser.pipe(sentences, on_wait=sys.stdout.buffer.flush, **options)
     return parser.parse(sentences, **options)
 
