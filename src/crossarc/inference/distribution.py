@@ -261,7 +261,8 @@ class TreeDistribution(TreeHooks):
             some = ranked(index)
             first = self._feasible(index, next(some, None))
             best = cast(float, first.score)
-            return chain([first], (certified(one, cast(float, one.score), best) for one in some))
+            all_trees = chain([first], some)
+            return (certified(one, cast(float, one.score), best) for one in all_trees)
 
         if not self._batch.is_batch:
             return trees(0)

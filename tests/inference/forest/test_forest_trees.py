@@ -15,6 +15,14 @@ class TestProjectiveForests(SiblingLaws):
 
     kind = ProjectiveForests
 
+    def test_no_word_says_anything_in_a_sure_tree(self) -> None:
+        """Up to rounding: 1 / Z times Z need not be 1."""
+        scores = np.full((4, 4), -np.inf)
+        scores[[0, 1, 2], [1, 2, 3]] = [5.0, -3.0, 0.5]
+        trees = self.distribution(scores)
+        np.testing.assert_allclose(trees.entropy_drop(), 0.0, atol=1e-15)
+        np.testing.assert_allclose(trees.mutual_information(), 0.0, atol=1e-15)
+
 
 @pytest.mark.parametrize("logs", [False, True])
 @pytest.mark.parametrize("labels", [0, 3])

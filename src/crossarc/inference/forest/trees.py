@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
 from crossarc.inference.arithmetic.exact import exact_sum
-from crossarc.inference.distribution import Root, TreeDistribution, certified
+from crossarc.inference.distribution import Root, TreeDistribution
 from crossarc.inference.factors import FactorScores
 from crossarc.inference.forest.arrays import Arrays, Forest, Numbering, numbered
 from crossarc.inference.forest.solver import ForestSolver, Solver
@@ -187,8 +187,9 @@ class ForestTrees(TreeDistribution):
             labels = np.empty_like(heads)
             labels[arcs[1] - 1] = arcs[2]
             labels.flags.writeable = False
-        score = exact_sum(forest.score[parts].tolist())
-        return certified(Tree._trusted(heads, labels), score)
+        tree = Tree._trusted(heads, labels)
+        tree.score = exact_sum(forest.score[parts].tolist())
+        return tree
 
     def _check_part(self, part: str) -> None:
         known = ["arc", *self._factors]
