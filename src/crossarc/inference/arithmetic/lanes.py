@@ -163,7 +163,7 @@ def _float64_cells(typing: Any, cells: Any) -> Any:
 
 def _offset(typing: Any, cells: Any, count: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
-        return _at(builder, *values, sig.args[0].cells.floats)
+        return _at(builder, values[0], values[1], sig.args[0].cells.floats)
 
     return signature(cells, cells, types.int64), emit
 

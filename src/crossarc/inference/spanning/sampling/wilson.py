@@ -19,8 +19,8 @@ mean the steps are at most
     sum over m of d_m F_am / Z_a  +  (sum over r of w[0, r] F_ar / Z_a) (sum over m of d_m Z_m / Z)
 
 with F_am / Z_a = g[0, m] when a is made the root, and Z_m / Z = g[0, m], where g[h, m] is
-d log Z / d w[h, m] (`weight_gradients`). No term is negative, so that the bound is right to the last
-digits, too.
+d log Z / d w[h, m] (`weight_gradients`). No term is negative, so that the bound is right to the
+last digits, too.
 
 *Accuracy.* A step needs only the proportions of one column: float64 is enough at any scale.
 """
@@ -128,9 +128,11 @@ def expected_steps(scores: Floats, label_sums: Floats, single: bool, roots: Floa
         return 0.0
     a = 1 + int(roots.argmax())
     words = np.delete(np.arange(len(scores)), [0, a])
-    order = np.ix_([a, *words], [0, *words])
-    rooted_at_a = (table[order] if len(table) else table for table in (scores, label_sums))
-    return _single_root_bound(*tables, *weight_gradients(*rooted_at_a, False), a)
+    rooted = np.ix_([a, *words], [0, *words])
+    others = weight_gradients(
+        scores[rooted], label_sums[rooted] if len(label_sums) else label_sums, False
+    )
+    return _single_root_bound(*tables, *others, a)
 
 
 @subkernel()
