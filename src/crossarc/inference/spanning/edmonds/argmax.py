@@ -20,8 +20,8 @@ by a power of two.
 *Root rule.* Several roots: the root is a head like any other. Single root: the tree with the fewest
 root arcs and among those the highest score, by the same steps with pairs (root arcs, score) in this
 order: a node takes a root arc only when no other is left, and a second one means that there is no
-tree. A cycle shrunk under the plain order is one under this order too, so the search starts with
-the plain order, which settles most sentences of a trained parser, and takes its root arcs back only
+tree. A cycle shrunk in the order of scores is one in this order too, so the search starts with
+scores only, which settles most sentences of a trained parser, and takes its root arcs back only
 when it meets a second one.
 
 *Ties.* At each choice the smaller head wins (the root is the smallest), then the node that the path

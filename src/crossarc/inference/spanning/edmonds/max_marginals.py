@@ -1,4 +1,4 @@
-"""For every arc the best spanning tree that has it, in O(n^3) for all arcs together.
+"""For every arc the best spanning tree that has it, in O(n^3) for all arcs.
 
 A tree has one arc into each word (a partition matroid) and no cycle even if directions are ignored
 (a graphic matroid): it is a common basis of both. Let A be a best tree, a_v its arc into word v,
@@ -117,7 +117,7 @@ def _shortest(costs: Floats, roots: Ints) -> None:
 
 @kernel(types.void(_READ2, READ_INT, types.boolean, types.float64[:, ::1]))
 def detours(scores: Floats, best: Ints, single: bool, out: Floats) -> None:
-    """What each arc costs beyond its own loss; infinite where no tree has it.
+    """What each arc costs in addition to its own loss; infinite where no tree has it.
 
     Args:
         scores: (n + 1, n + 1), -inf where an arc is forbidden, on the diagonal and in column 0.
