@@ -174,7 +174,7 @@ def _check_images(output: str) -> None:
 
 
 def _names(file: str, against: str | None) -> tuple[str, str]:
-    """What to call the treebanks; two with the same name are told apart by their paths."""
+    """What to call the treebanks; two with the same name are called by their paths."""
     if against is None:
         return treebank_names([file])[0], ""
     names = Path(file).name, Path(against).name

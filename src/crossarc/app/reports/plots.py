@@ -32,7 +32,7 @@ _RIGHT, _TOP, _BOTTOM = 14, 28, 36
 _LEAST_LEFT = 34
 _TICK_SIZE, _SERIES_SIZE, _ROW_SIZE = 10, 12, 13
 
-# Points that several sentences share are darker: classes by the least number of sentences.
+# Points that several sentences share are stronger: classes by the least number of sentences.
 _SHADES = (1, 3, 10)
 
 
