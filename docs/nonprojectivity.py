@@ -183,7 +183,7 @@ def main() -> None:
         tables="\n".join(map(markdown_table, study_tables(studies))),
     )
     danish_study = study([folder / "Danish-DDT" / "train.conllu.gz"])
-    write_plots("danish", active_pair_plots("Danish-DDT", danish_study), columns=3)
+    write_plots("danish", active_pair_plots("Danish-DDT", danish_study), columns=2)
     write_plots("treebanks", [lost_graphs_plot(studies)])
     (DOCS / "nonprojectivity.md").write_text(filled, encoding="utf-8")
 

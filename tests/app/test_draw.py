@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
+import pty
+import subprocess
 from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
@@ -11,10 +14,12 @@ from urllib.request import url2pathname
 import pytest
 from support.annotated import CONLLU, annotated
 from support.drawings import NAMESPACE, Drawing
-from support.shell import crossarc
+from support.shell import COMMAND, crossarc
 
 from crossarc import Sentence
 from crossarc.draw import svg
+from crossarc.draw.terminal import LEGEND
+from crossarc.draw.widths import display_width
 from crossarc.treebank import read_conllu, sample, write_conllu
 
 
@@ -176,6 +181,25 @@ def test_pages_are_called_after_their_treebank(tmp_path: Path) -> None:
     write_conllu(sample("la"), folder / "dev.conllu")
     page = crossarc("draw", folder / "dev.conllu", "--format", "html").stdout.decode()
     assert "<title>Latin-Test</title>" in page
+
+
+def test_the_legend_is_for_terminals_only_and_stands_once() -> None:
+    """In a file or a pipe there is none; 79 columns are enough for it."""
+    assert b"arc into the word" not in crossarc("draw", "@sample", "-n", "2").stdout
+    primary, secondary = pty.openpty()
+    shown = b""
+    with subprocess.Popen([COMMAND, "draw", "@sample", "-n", "2"], stdout=secondary) as process:
+        os.close(secondary)
+        # Linux ends the reading side of a closed terminal with an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(primary, 4096):
+                shown += part
+    os.close(primary)
+    assert process.returncode == 0
+    lines = shown.decode().splitlines()
+    assert lines[0] == LEGEND
+    assert display_width(LEGEND) <= 79
+    assert sum("arc into the word" in line for line in lines) == 1
 
 
 def test_selection_is_the_same_in_every_format(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ A page is whole without its script and fetches nothing. The script does what it 
     dialog.examples, [data-key]     buttons that open sentences, from `template` elements
 
 `page.css` takes its colours from the palette in `style.py`, as variables, so that pages, plots and
-drawings change together.
+drawings have the same colours.
 """
 
 from __future__ import annotations

@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["LEGEND", "Stem", "stems", "text"]
 
 #: How to read a drawing, in one line.
-LEGEND = (
-    "► arc into the word   ▲ ▼ arcs from the word, up or down   ┼ lines cross   ━ non-projective"
-)
+LEGEND = "► arc into the word  ▲ ▼ arcs from it, up or down  ┼ crossing  ━ non-projective"
 
 # Where the entering arc leaves its stem, which goes down from here, up, or both ways: with nothing
 # on the left; with a line on the left; the same two for a heavy arrow.

@@ -35,7 +35,7 @@ _PAD = 14.0
 _LOWEST, _LEVEL, _PASSING = 34.0, 21.0, 6.0
 _WORD_TOP = 6.0
 _ROOT_GAP = 6.0
-# Legs that stand out so far beyond their word are tied together by a bar.
+# Legs that stand out so far from their word are joined by a bar.
 _OVERHANG = 6.0
 _ROW = 15.0
 _BETWEEN_LINES = 26.0

@@ -129,7 +129,7 @@ def printable(text: str) -> str:
 def isolated(text: str) -> str:
     """The text, in Unicode isolation marks (of no width) if it holds right-to-left characters.
 
-    A terminal that reorders such text then does so inside the word alone.
+    A terminal that reorders such text then does so only inside the word.
     """
     if text.isascii() or all(unicodedata.bidirectional(c) not in ("R", "AL", "AN") for c in text):
         return text

@@ -22,10 +22,10 @@ from crossarc.app.files import (
     stdin_once,
     treebank_names,
 )
-from crossarc.app.selection import Selection
 from crossarc.errors import CrossarcError
 
 if TYPE_CHECKING:
+    from crossarc.app.selection import Selection
     from crossarc.draw.picture import Annotations, Picture
     from crossarc.treebank import Sentence
 
@@ -124,6 +124,7 @@ def draw(
     line that the row touches, else from the root. A triangle is where arcs leave the word, to words
     above it or below it. Where lines cross, they do not touch. Heavy arrows are non-projective.
     """
+    from crossarc.app.selection import Selection
     from crossarc.treebank import open_output
 
     stdin_once(file, against)
@@ -174,7 +175,7 @@ def _check_images(output: str) -> None:
 
 
 def _names(file: str, against: str | None) -> tuple[str, str]:
-    """What to call the treebanks; two with the same name are told apart by their paths."""
+    """What to call the treebanks; two with the same name are called by their paths."""
     if against is None:
         return treebank_names([file])[0], ""
     names = Path(file).name, Path(against).name

@@ -32,7 +32,7 @@ _RIGHT, _TOP, _BOTTOM = 14, 28, 36
 _LEAST_LEFT = 34
 _TICK_SIZE, _SERIES_SIZE, _ROW_SIZE = 10, 12, 13
 
-# Points that several sentences share are darker: classes by the least number of sentences.
+# Points that several sentences share are stronger: classes by the least number of sentences.
 _SHADES = (1, 3, 10)
 
 
@@ -136,7 +136,8 @@ def _curve(a: float, b: float, longest: int, top: int) -> list[tuple[float, floa
 def dot_plot(rows: Sequence[tuple[str, Sequence[float]]], series: Sequence[str]) -> str:
     """One line a name; a dot for each value over 0 of its series, in percent, on a log scale."""
     values = [value for _, row in rows for value in row if value > 0]
-    low = math.floor(math.log10(min(values, default=1)))
+    # The axis has a length even where every graph is lost.
+    low = min(math.floor(math.log10(min(values, default=1))), 1)
     line, width = 24, 900
     label = 14 + max(advance(name) for name, _ in rows) * _ROW_SIZE
     height = line * (len(rows) + 3) + 10

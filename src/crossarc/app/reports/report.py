@@ -99,7 +99,7 @@ def _treebank(number: int, name: str, study: ConstraintStudy) -> str:
 {_figures_table(study)}
 <h3>Active pairs against sentence length</h3>
 <figure><div class="panels">{plots}</div><figcaption>A dot is a length and a number of pairs that
-occur; darker where several sentences share it. The curve is y = ax + bx², fitted by least
+occur; stronger where several sentences share it. The curve is y = ax + bx², fitted by least
 squares. Each panel has its own scale of pairs.</figcaption></figure>
 <h3>Shapes of trees</h3>
 {_shapes(study)}
