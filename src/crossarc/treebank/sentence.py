@@ -154,15 +154,8 @@ class Sentence:
 
     def copy(self) -> Sentence:
         """An independent copy, sharing what has not been written."""
-        twin = Sentence(
-            self._raw,
-            self._body,
-            self._body_end,
-            self._heads,
-            self._only_words,
-            self._source,
-            self._line,
-        )
+        twin = Sentence(self._raw, self._body, self._body_end, self._heads, self._only_words)
+        twin._source, twin._line = self._source, self._line
         twin._fields = None if self._fields is None else list(self._fields)
         twin._written = set(self._written)
         twin._comments = self._comments
