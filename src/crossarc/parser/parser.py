@@ -130,6 +130,8 @@ class Parser(Described):
         """
         if isinstance(sentences_or_text, str):
             return self.parse_text([sentences_or_text], **options)
+        if isinstance(sentences_or_text, Sentence):
+            raise TypeError("parse takes several sentences: give [sentence]")
         chosen = ParseOptions.build(dict(options))
         self._check(chosen)
         return self._parsed(sentences_or_text, chosen)

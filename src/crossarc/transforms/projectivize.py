@@ -72,13 +72,13 @@ def deprojectivize(tree: Tree) -> Tree:
 
     The labels tell which encoding was used. "exact" gives back the tree that was lifted, whatever
     it was; the others do so for most trees of a treebank. A tree without marks in its labels is
-    left as it is. Marks that lead nowhere, as a parser may predict them, leave their word where it
+    left as it is, and so is a partial tree. Marks that lead nowhere, as a parser may predict them, leave their word where it
     is; the result is always a tree, with a single root if there was one.
 
     O(n) for each lifted word.
     """
     labels = _string_labels(tree)
-    if labels is None:
+    if labels is None or not tree.is_complete:
         return tree
     marks = [read_mark(label) for label in labels]
     cleaned = tuple(mark.label for mark in marks)

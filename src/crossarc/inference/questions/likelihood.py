@@ -86,6 +86,12 @@ def arcs_of(trees: TreeHooks, index: int, tree: Tree, table: Floats) -> Floats:
             f"{trees._batch.name(index)}the tree has {len(tree)} words, the scores "
             f"{trees._batch.sizes[index]}"
         )
+    if not tree.is_complete:
+        word = int(np.argmin(tree.heads)) + 1
+        raise ScoreError(
+            f"{trees._batch.name(index)}word {word} of the tree has no head: give heads= for the "
+            "heads that are known"
+        )
     words = np.arange(1, len(tree) + 1)
     entries: Floats = table[tree.heads, words]
     if entries.ndim == 1:

@@ -100,11 +100,14 @@ def covington(
         threads: `CROSSARC_THREADS`, else all cores, by default.
 
     Raises:
-        ValueError: an unknown constraint or order.
+        ValueError: an unknown constraint or order, or a partial tree.
     """
     if order not in ("incremental", "shortest-first"):
         raise ValueError(f'order must be "incremental" or "shortest-first": got {order!r}')
     limits = {name: degree_bound(name) for name in constraints}
+    for index, tree in enumerate(trees):
+        if not tree.is_complete:
+            raise ValueError(f"tree {index} has words without a head: leave it out")
     lengths = np.array([len(tree) for tree in trees], np.int64)
     gold = np.concatenate([tree.heads for tree in trees]) if len(trees) else lengths
     starts = np.concatenate([[0], np.cumsum(lengths)])
