@@ -72,8 +72,8 @@ def deprojectivize(tree: Tree) -> Tree:
 
     The labels tell which encoding was used. "exact" gives back the tree that was lifted, whatever
     it was; the others do so for most trees of a treebank. A tree without marks in its labels is
-    left as it is, and so is a partial tree. Marks that lead nowhere, as a parser may predict them, leave their word where it
-    is; the result is always a tree, with a single root if there was one.
+    left as it is, and so is a partial tree. Marks that lead nowhere, as a parser may predict them,
+    leave their word where it is; the result is always a tree, with a single root if there was one.
 
     O(n) for each lifted word.
     """
