@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["all_at_once", "over_ranges", "thread_count"]
+__all__ = ["over_ranges", "run_in_threads", "thread_count"]
 
 _CHUNKS_A_THREAD = 4
 
@@ -62,10 +62,10 @@ def over_ranges(
                 waiting.clear()
                 raise
 
-    all_at_once(take_part, workers)
+    run_in_threads(take_part, workers)
 
 
-def all_at_once(
+def run_in_threads(
     work: Callable[[], None], workers: int, is_done: Callable[[], bool] = lambda: False
 ) -> None:
     """Call `work()` in several threads, which share it out among themselves.
@@ -76,19 +76,19 @@ def all_at_once(
     Args:
         is_done: asked when this thread has no more to do; others need not be waited for then.
     """
-    errands = [_Errand(work) for _ in range(workers - 1)]
-    for errand in errands:
-        _errands(workers - 1).put(errand)
+    tasks = [_Task(work) for _ in range(workers - 1)]
+    for task in tasks:
+        _tasks(workers - 1).put(task)
     try:
         work()
     finally:
-        begun = [errand for errand in errands if not errand.claim()]
+        begun = [task for task in tasks if not task.claim()]
         if begun and not is_done():
-            for errand in begun:
-                errand.wait()
+            for task in begun:
+                task.wait()
 
 
-class _Errand:
+class _Task:
     """Something that another thread is to do, unless it is called back before that."""
 
     def __init__(self, work: Callable[[], None]) -> None:
@@ -123,25 +123,25 @@ class _Errand:
 
 
 @lru_cache
-def _errands(count: int) -> SimpleQueue[_Errand]:
+def _tasks(count: int) -> SimpleQueue[_Task]:
     """A queue with so many threads behind it. They are kept: to start them takes longer than many
-    a batch. (The executors of the standard library take five times as long to be told something.)
+    a batch. (The executors of the standard library take five times as long to submit work.)
     """
-    waiting: SimpleQueue[_Errand] = SimpleQueue()
+    waiting: SimpleQueue[_Task] = SimpleQueue()
     for number in range(count):
         name = f"crossarc-{number}"
-        threading.Thread(target=_run_errands, args=(waiting,), name=name, daemon=True).start()
+        threading.Thread(target=_run_tasks, args=(waiting,), name=name, daemon=True).start()
     return waiting
 
 
-def _run_errands(waiting: SimpleQueue[_Errand]) -> None:
+def _run_tasks(waiting: SimpleQueue[_Task]) -> None:
     while True:
         waiting.get().run()
 
 
 if hasattr(os, "register_at_fork"):
     # A forked process has the queues, but none of the threads.
-    os.register_at_fork(after_in_child=_errands.cache_clear)
+    os.register_at_fork(after_in_child=_tasks.cache_clear)
 
 
 def _ranges(costs: Sequence[float], parts: int) -> list[tuple[int, int]]:

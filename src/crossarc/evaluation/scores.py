@@ -186,7 +186,7 @@ class _Table:
         self._counts = counts
 
     def rows(self, names: Iterable[str]) -> Mapping[str, Counts]:
-        """The Counts of each kind under its name; kinds that never turned up count nothing."""
+        """The Counts of each kind under its name; kinds that never occurred count nothing."""
         rows = self._counts.T.tolist()
         return {
             name: Counts(*rows[kind]) if kind < len(rows) else Counts(0, 0, 0)

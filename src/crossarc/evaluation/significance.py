@@ -114,7 +114,7 @@ def paired_bootstrap(
 
     Each sample draws as many sentences as there are, with replacement. The interval runs from the
     2.5th to the 97.5th percentile of the samples' differences d*. The p-value is the share of
-    samples with |d* - d| >= |d|: how often chance alone, centred on no difference, would give one
+    samples with |d* - d| >= |d|: how often resampling alone, centred on no difference, gives one
     as large as the observed d. The observed sample is counted in, so p is never 0.
     O(samples * sentences) time; the same result for the same seed.
 

@@ -63,7 +63,7 @@ def demo(
 
 
 def write_page(sentences: Iterable[Sentence], title: str, output: Path | None) -> Path:
-    """Write a page of sentences, in a temporary folder of its own unless told where."""
+    """Write a page of sentences, in a temporary folder of its own by default."""
     from crossarc.draw import html
     from crossarc.treebank import open_output
 

@@ -44,7 +44,7 @@ _SMALLEST = 1e-300
 
 @subkernel()
 def perturb(logs: Floats, noise: Floats, count: int, top: float, moved: Floats) -> int:
-    """Gumbel variables at `logs`, given that their largest is `top`; returns its place.
+    """Gumbel variables at `logs`, given that their largest is `top`; returns its index.
 
     Args:
         noise: standard exponential variables.
@@ -83,7 +83,7 @@ class _Descent:
 
 
 def draw_distinct(
-    descend: Callable[[Shorts, float, float], Found], chance: np.random.Generator
+    descend: Callable[[Shorts, float, float], Found], rng: np.random.Generator
 ) -> Iterator[Shorts]:
     """The choices of all outcomes, in the order of draws without replacement.
 
@@ -92,7 +92,7 @@ def draw_distinct(
     """
     queue: list[tuple[float, int, _Descent]] = []
     prefix, log = np.empty(0, np.int32), 0.0
-    top = -math.log(max(chance.standard_exponential(), _SMALLEST))
+    top = -math.log(max(rng.standard_exponential(), _SMALLEST))
     for rank in itertools.count():
         choices, places, values = descend(prefix, log, top)
         order = np.argsort(-values[:, 1], kind="stable")

@@ -22,7 +22,7 @@ _UNIT = 2.0**-53
 
 
 def stream(source: np.random.SeedSequence, index: int) -> np.random.SeedSequence:
-    """The source of chance of sentence `index` of a batch."""
+    """The seeds of sentence `index` of a batch."""
     return np.random.SeedSequence(source.entropy, spawn_key=(index,))
 
 
@@ -38,20 +38,20 @@ def uniform(state: State) -> float:
 
 
 @subkernel()
-def below(sums: NDArray[np.float64], first: int, last: int, chance: float) -> int:
-    """The first place in first..last - 1 whose running sum exceeds chance times the last sum.
+def below(sums: NDArray[np.float64], first: int, last: int, u: float) -> int:
+    """The first index in first..last - 1 whose running sum exceeds u times the last sum.
 
-    Places whose number is 0 are never taken, whatever the rounding.
+    Indices whose number is 0 are never taken, whatever the rounding.
     """
-    quantity = chance * sums[last - 1]
+    limit = u * sums[last - 1]
     low, high = first, last - 1
     while low < high:
         middle = (low + high) // 2
-        if sums[middle] > quantity:
+        if sums[middle] > limit:
             high = middle
         else:
             low = middle + 1
-    # chance < 1, but the product may be rounded up to the last sum: back to where that is reached.
+    # u < 1, but the product may be rounded up to the last sum: back to where that is reached.
     while low > first and sums[low - 1] == sums[low]:
         low -= 1
     return low

@@ -27,7 +27,6 @@ __all__ = [
     "ZERO",
     "add_at",
     "add_product",
-    "add_product_along",
     "exp_parts",
     "exp_parts_wide",
     "log_of",
@@ -99,12 +98,12 @@ def normalised(mantissa: float, exponent: int) -> tuple[float, int]:
 
 
 @subkernel()
-def normalised_along(mantissa: float, slope: float, exponent: int) -> tuple[float, float, int]:
-    """A number and its slope, which share an exponent, with the mantissa in [1, 2)."""
+def normalised_along(mantissa: float, derivative: float, exponent: int) -> tuple[float, float, int]:
+    """A number and its derivative, which share an exponent, with the mantissa in [1, 2)."""
     fraction, power = normalised(mantissa, exponent)
     if fraction == 0.0:
         return 0.0, 0.0, ZERO
-    return fraction, slope * power_of_two(exponent - power), power
+    return fraction, derivative * power_of_two(exponent - power), power
 
 
 @subkernel()
@@ -198,30 +197,4 @@ def add_product(
         scaled = sums[i] * np.int64((_BIAS - down) << 52).view(np.float64)
         added = (terms[i] * factor) * np.int64((_BIAS - min(up, _BIAS)) << 52).view(np.float64)
         sums[i] = scaled + added
-        sum_powers[i] = exponent + up
-
-
-@subkernel(reorder=True)
-def add_product_along(
-    sums: Floats,
-    slopes: Floats,
-    sum_powers: Ints,
-    terms: Floats,
-    term_slopes: Floats,
-    term_powers: Ints,
-    factor: float,
-    factor_slope: float,
-    power: int,
-) -> None:
-    """`add_product` with slopes: (xy)' = x'y + xy'. A number and its slope share an exponent."""
-    for i in range(sums.shape[0]):
-        exponent = term_powers[i] + power
-        gain = exponent - sum_powers[i]
-        down = min(max(gain, 0), _BIAS)
-        up = max(-gain, 0)
-        old = np.int64((_BIAS - down) << 52).view(np.float64)
-        new = np.int64((_BIAS - min(up, _BIAS)) << 52).view(np.float64)
-        slope = term_slopes[i] * factor + terms[i] * factor_slope
-        sums[i] = sums[i] * old + (terms[i] * factor) * new
-        slopes[i] = slopes[i] * old + slope * new
         sum_powers[i] = exponent + up

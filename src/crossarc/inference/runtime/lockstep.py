@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.lanes import LANES, AnyCells, Eight, load_vector
 from crossarc.kernels import kernel, subkernel
-from crossarc.parallel import all_at_once, thread_count
+from crossarc.parallel import run_in_threads, thread_count
 
 __all__ = [
     "LOG_MARGINALS",
@@ -95,19 +95,19 @@ def _groups(sizes: Ints, longest: int) -> tuple[Ints, Ints, Ints]:
     order = np.argsort(-sizes, kind="stable")
     lengths = sizes[order].tolist()
     starts: list[int] = []
-    alone: list[int] = []
-    place = 0
-    while place < len(lengths):
-        group = lengths[place : place + LANES]
+    others: list[int] = []
+    position = 0
+    while position < len(lengths):
+        group = lengths[position : position + LANES]
         if group[0] <= longest and _is_worth_it(group):
-            starts.append(place - len(alone))
-            place += len(group)
+            starts.append(position - len(others))
+            position += len(group)
         else:
-            alone.append(place)
-            place += 1
-    starts.append(place - len(alone))
-    together = np.delete(order, alone) if alone else order
-    return together, np.array(starts, np.int64), order[alone]
+            others.append(position)
+            position += 1
+    starts.append(position - len(others))
+    grouped = np.delete(order, others) if others else order
+    return grouped, np.array(starts, np.int64), order[others]
 
 
 def _is_worth_it(lengths: list[int]) -> bool:
@@ -201,7 +201,7 @@ def run_queue(work: Callable[[Ints], None], count: int, threads: int | None) -> 
     if workers <= 1:
         work(progress)
     else:
-        all_at_once(lambda: work(progress), workers, lambda: _wait(progress, count))
+        run_in_threads(lambda: work(progress), workers, lambda: _wait(progress, count))
 
 
 # A fresh array costs a page fault every 4 KiB, which for short sentences takes longer than the
