@@ -59,8 +59,8 @@ def test_parsing_text_needs_few_kernels() -> None:
     assert len(used) == 15
     assert set(used) <= set(kernel_modules(["parse"]))
     assert sorted(set(used)) == [
-        "crossarc.inference.runtime.packing",
         "crossarc.inference.projective.eisner_best",
+        "crossarc.inference.runtime.packing",
         "crossarc.inference.spanning.edmonds.argmax",
         "crossarc.models.arcs",
         "crossarc.models.labels",
