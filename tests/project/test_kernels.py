@@ -61,6 +61,7 @@ def test_parsing_text_needs_few_kernels() -> None:
     assert sorted(set(used)) == [
         "crossarc.inference.projective.eisner_best",
         "crossarc.inference.runtime.packing",
+        "crossarc.inference.runtime.scoring",
         "crossarc.inference.spanning.edmonds.argmax",
         "crossarc.models.arcs",
         "crossarc.models.labels",
