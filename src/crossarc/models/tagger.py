@@ -191,12 +191,12 @@ class Tagger:
         for k, sentence in enumerate(batch):
             begin, end = firsts[k], firsts[k + 1]
             own = [classes[tag] for tag in tags[begin:end]]
-            twin = sentence.copy()
+            copy = sentence.copy()
             for name in self._classes.filled:
-                setattr(twin, name, [getattr(tag, name) for tag in own])
+                setattr(copy, name, [getattr(tag, name) for tag in own])
             if lemmas:
-                twin.lemmas = lemmas[begin:end]
-            yield twin
+                copy.lemmas = lemmas[begin:end]
+            yield copy
 
     def _accuracy_on(self, sentences: Sequence[Sentence]) -> Callable[[NDArray[np.int16]], float]:
         """How many words of the sentences get the right tag, as a function of the weights."""

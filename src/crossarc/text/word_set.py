@@ -32,16 +32,16 @@ class WordSet:
         """The set of these strings."""
         table = bytearray(1 << (max(len(strings), 1) * _BITS // 8).bit_length())
         for string in strings:
-            for place in _places(string, 8 * len(table)):
-                table[place >> 3] |= 1 << (place & 7)
+            for index in _bit_indices(string, 8 * len(table)):
+                table[index >> 3] |= 1 << (index & 7)
         return cls(np.frombuffer(bytes(table), np.uint8))
 
     def __contains__(self, string: str) -> bool:
         table = self._bytes
-        return all(table[p >> 3] >> (p & 7) & 1 for p in _places(string, 8 * len(table)))
+        return all(table[p >> 3] >> (p & 7) & 1 for p in _bit_indices(string, 8 * len(table)))
 
 
-def _places(string: str, size: int) -> list[int]:
+def _bit_indices(string: str, size: int) -> list[int]:
     """The bits of a string: two hashes, and sums of them (Kirsch & Mitzenmacher 2006)."""
     first = zlib.crc32(string.encode("utf-8", "surrogatepass"))
     step = zlib.crc32(first.to_bytes(4, "little")) | 1

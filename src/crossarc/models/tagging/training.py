@@ -1,6 +1,6 @@
 """Train the weights of the tags: the mean of several runs over sentences in different orders.
 
-Each run is twofold: once to see which weights matter, once more with these alone.
+Each run is twofold: once to see which weights matter, once more with only these.
 """
 
 from __future__ import annotations
