@@ -6,11 +6,15 @@ import gzip
 import io
 import json
 
+import numpy as np
 import pytest
 from support.text import treebank
 
 import crossarc as ca
 from crossarc.text import Tokenizer, raw_text, read_text, rebuild_text
+from crossarc.text.characters import characters
+from crossarc.text.decisions import find_sentences
+from crossarc.text.features import SPACED, mix
 from crossarc.treebank import sample
 
 NAMES = "Smith Jones Brown Miller Baker Cook Hill Wood".split()
@@ -123,12 +127,21 @@ def test_wrapped_lines_go_on(english):
     assert len(forms(english, text)) == 2
 
 
-def test_a_long_sentence_is_cut_where_its_end_is_likely(english):
-    """600 tokens without a mark but for a full stop in lower case, which is no end here."""
-    words = ["came"] * 600
-    words[399] = "came."
-    text = " ".join(words)
-    assert [len(sentence) for sentence in english.tokenize(text)] == [401, 200]
+def test_a_long_sentence_is_cut_where_its_end_is_most_likely():
+    """No token ends a sentence here; one in the second half is nearer to it than the others."""
+    usual, likely = np.uint64(7), np.uint64(8)
+    forms = np.full(600, usual)
+    forms[399] = likely
+    weights = np.zeros(1 << 16, np.int16)
+    for form, weight in ((usual, -200), (likely, -100)):
+        feature = mix(np.uint64(mix(np.uint64(0), 101)), form)  # the template of the form
+        weights[feature >> 48] = weight
+    same = np.zeros(600, np.uint64)
+    marks, breaks = np.zeros(600, np.int64), np.full(600, SPACED)
+    finals = np.zeros(600, np.bool_)
+    inner = np.zeros(0, np.uint64)
+    find_sentences(forms, same, same, marks, breaks, weights, weights, inner, 600, finals)
+    assert np.flatnonzero(finals).tolist() == [399, 599]
 
 
 def test_addresses_are_one_token(english):
@@ -157,6 +170,12 @@ def test_emoji_are_parted(english):
     assert forms(english, "Dr. Hall came\U0001f389\U0001f389\U0001f600.") == [
         ["Dr.", "Hall", "came", "\U0001f389", "\U0001f389", "\U0001f600", "."]
     ]
+
+
+def test_folding_removes_what_a_class_does_not_share():
+    assert len(set(characters("$£€¥").folded.tolist())) == 1
+    assert len(set(characters("\U0001f389\U0001f600\u2764").folded.tolist())) == 1
+    assert characters("aA1٣").folded.tolist() == characters("aa00").codes.tolist()
 
 
 def test_currencies_are_alike():

@@ -63,12 +63,15 @@ class Tagger:
         sentences: Iterable[Sentence],
         dev: Iterable[Sentence] | None = None,
         *,
+        runs: int = 3,
         seed: int = 0,
     ) -> Tagger:
         """Learn from a treebank; the same sentences and seed give the same tagger.
 
         Args:
             dev: other sentences, to choose the best of the last rounds of training by.
+            runs: times that weights are learned from, in other orders of the sentences; their
+                mean is the tagger.
 
         Raises:
             TreebankError: there are no sentences.
@@ -86,7 +89,7 @@ class Tagger:
         tuning = [] if dev is None else list(dev)
         quality = tagger._accuracy_on(tuning) if tuning else None
         words = encode_words([sentence.forms for sentence in bank])
-        tagger._weights = train_tags(words, gold, classes, seed=seed, quality=quality)
+        tagger._weights = train_tags(words, gold, classes, runs=runs, seed=seed, quality=quality)
         if not (words.classes == EMOTICON).any():
             tagger._emoticon = _usual_symbol(classes, gold)
         lemmas = list(chain.from_iterable(sentence.lemmas for sentence in bank))
@@ -139,7 +142,7 @@ class Tagger:
         def work(begin: int, end: int) -> None:
             for own in range(begin, end):
                 tagger = cls.train(
-                    [s for s, f in zip(bank, fold, strict=True) if f != own], seed=seed
+                    [s for s, f in zip(bank, fold, strict=True) if f != own], runs=1, seed=seed
                 )
                 held_out = [k for k, f in enumerate(fold) if f == own]
                 results = tagger.tag([bank[k] for k in held_out], threads=1)
@@ -188,12 +191,12 @@ class Tagger:
         for k, sentence in enumerate(batch):
             begin, end = firsts[k], firsts[k + 1]
             own = [classes[tag] for tag in tags[begin:end]]
-            twin = sentence.copy()
+            copy = sentence.copy()
             for name in self._classes.filled:
-                setattr(twin, name, [getattr(tag, name) for tag in own])
+                setattr(copy, name, [getattr(tag, name) for tag in own])
             if lemmas:
-                twin.lemmas = lemmas[begin:end]
-            yield twin
+                copy.lemmas = lemmas[begin:end]
+            yield copy
 
     def _accuracy_on(self, sentences: Sequence[Sentence]) -> Callable[[NDArray[np.int16]], float]:
         """How many words of the sentences get the right tag, as a function of the weights."""

@@ -1,7 +1,7 @@
 """Ends of tokens and sentences in arrays of characters.
 
 Addresses are one token. Elsewhere, what a pair of character classes does is looked up first: most
-pairs never part, or always do. Only the pairs that do either are asked of the learned weights.
+pairs never part, or always do. Only the pairs that do either are decided by the learned weights.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def find_tokens(
     """Tokens from character `begin` on; returns how many. O(length).
 
     Args:
-        spans: start, end and kind of addresses, in order; a last one lies beyond the text.
+        spans: start, end and kind of addresses, in order; the last lies after the text.
         tokens: gets the start and end of each token, and the kind of address that it is, or 0.
     """
     row = np.empty(BOUNDARY_FEATURES, np.uint64)
@@ -256,7 +256,7 @@ def find_sentences(
     Args:
         breaks: what follows each token; a PARAGRAPH always ends a sentence.
         inner: forms after which the end of a line counts as white space.
-        certain: tokens that no further text can change; no long sentence is cut beyond them.
+        certain: tokens that no further text can change; no long sentence is cut after them.
     """
     row = np.empty(LINE_FEATURES, np.uint64)
     running = row[:END_FEATURES]
@@ -311,13 +311,13 @@ def split_rows(
     shapes: Array,
     breaks: Array,
     finals: Array,
-    asked: Array,
+    queries: Array,
     rows: Array,
 ) -> None:
     """The features of candidates, in order of tokens.
 
     Args:
-        asked: token, rule, class of the evidence, and whether the form is known, of each.
+        queries: token, rule, class of the evidence, and whether the form is known, of each.
     """
     n = len(forms)
     first, limit, k = 0, 0, 0
@@ -325,7 +325,7 @@ def split_rows(
     for t in range(n):
         if t >= limit:
             limit = paragraph_end(breaks, t)
-        while k < len(asked) and asked[k, 0] == t:
+        while k < len(queries) and queries[k, 0] == t:
             split_features(
                 folded,
                 starts,
@@ -334,9 +334,9 @@ def split_rows(
                 shapes[:limit],
                 t,
                 first,
-                asked[k, 1],
-                asked[k, 2],
-                asked[k, 3],
+                queries[k, 1],
+                queries[k, 2],
+                queries[k, 3],
                 rows[k],
             )
             k += 1

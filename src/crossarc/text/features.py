@@ -3,7 +3,7 @@
 Each feature is a hash of a template's number and of what the template sees. A decision's features
 stand in one row; its score is the sum of the weights that the row points to.
 
-Nothing here looks further than `REACH` characters to either side, or beyond the start of the
+Nothing here looks further than `WINDOW` characters to either side, or before the start of the
 sentence in tokens, so a text may be cut where this is known and gives the same decisions.
 """
 
@@ -24,10 +24,10 @@ __all__ = [
     "LINE_FEATURES",
     "NOTHING",
     "PARAGRAPH",
-    "REACH",
     "SHORT_LINE",
     "SPACED",
     "SPLIT_FEATURES",
+    "WINDOW",
     "boundary_features",
     "describe_token",
     "end_features",
@@ -38,7 +38,7 @@ __all__ = [
 
 Array = NDArray[Any]
 
-REACH = 24
+WINDOW = 24
 BOUNDARY_FEATURES = 28
 END_FEATURES = 24
 LINE_FEATURES = END_FEATURES + 4
@@ -126,7 +126,7 @@ def _token_so_far(
     form, shape = row[15], row[17]
     before: Any = -1
     length = i + 1 - start
-    for j in range(max(start, i + 1 - REACH), i + 1):
+    for j in range(max(start, i + 1 - WINDOW), i + 1):
         form = mix(form, folded[j])
         kind = np.int64(kinds[j])
         if kind != before:
@@ -142,12 +142,12 @@ def _token_so_far(
 
 @subkernel()
 def _surroundings(folded: Array, kinds: Array, i: int, pair: int, row: Array) -> None:
-    """Features 20 to 27: what stands between the spaces around, left, right and together."""
+    """Features 20 to 27: what is between the spaces around: left, right and both sides."""
     begin = i
-    while begin > 0 and i - begin < REACH and kinds[begin - 1] > BREAK:
+    while begin > 0 and i - begin < WINDOW and kinds[begin - 1] > BREAK:
         begin -= 1
     end = i + 1
-    while end < len(folded) and end - i < REACH and kinds[end] > BREAK:
+    while end < len(folded) and end - i < WINDOW and kinds[end] > BREAK:
         end += 1
     form, shape = row[20], row[21]
     left_shape = shape
@@ -193,7 +193,7 @@ def describe_token(
         known = mix(mix(_NONE, 76), address)
         return known, known, known
     before: Any = OUTSIDE
-    for j in range(start, min(end, start + REACH)):
+    for j in range(start, min(end, start + WINDOW)):
         form = mix(form, folded[j])
         kind = np.int64(kinds[j])
         if kind != before:

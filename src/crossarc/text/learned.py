@@ -20,7 +20,7 @@ Table = NDArray[np.uint8]
 Hashes = NDArray[np.uint64]
 Tokens = NDArray[np.int64]  # (tokens, 3): start, end, and the kind of address or 0
 
-_BEYOND = 1 << 62
+_SENTINEL = 1 << 62
 
 
 class Learned(NamedTuple):
@@ -56,5 +56,5 @@ def describe(chars: Characters, tokens: Tokens) -> Described:
 
 
 def span_table(spans: Iterable[Span]) -> NDArray[np.int64]:
-    """Spans as kernels read them, with one beyond any text at the end."""
-    return np.array([*spans, (_BEYOND, _BEYOND, 0)], np.int64)
+    """Spans as kernels read them, with a sentinel after any text."""
+    return np.array([*spans, (_SENTINEL, _SENTINEL, 0)], np.int64)

@@ -170,11 +170,11 @@ def _end_weights(described: Described, text: RunningText, seed: int) -> Weights:
 def _line_weights(text: RunningText, running: Weights, seed: int) -> Weights:
     lines = in_lines(text, seed=seed)
     tokens = _with_addresses(lines, _protected(lines)[1])
-    asked = lines.breaks == LINE
-    rows = np.zeros((np.count_nonzero(asked), LINE_FEATURES), np.uint64)
+    at_line_end = lines.breaks == LINE
+    rows = np.zeros((np.count_nonzero(at_line_end), LINE_FEATURES), np.uint64)
     described = describe(characters(lines.text), tokens)
     line_rows(*described, lines.breaks, lines.finals, running, rows)
-    labels = lines.finals[asked]
+    labels = lines.finals[at_line_end]
     return train(rows, labels, bits=_bits(rows, _END_BITS), epochs=_EPOCHS, seed=seed)
 
 
@@ -197,7 +197,7 @@ def _split_weights(
     seed: int,
 ) -> Weights:
     """Weights for the candidates of tokens: right or wrong."""
-    asked: list[tuple[int, int, int, bool]] = []
+    queries: list[tuple[int, int, int, bool]] = []
     labels: list[bool] = []
     certain: Counter[str] = Counter()
     for t, form in enumerate(_forms(text) if splitter else ()):
@@ -210,9 +210,9 @@ def _split_weights(
             others = split.without(words)
             # A form that occurs once with a rule of its own says nothing about others.
             if others.same or others.other or split.by_affix:
-                asked.append((t, split.rule, others.evidence, found.known))
+                queries.append((t, split.rule, others.evidence, found.known))
                 labels.append(split.words == words)
-    table = np.array(asked, np.int64).reshape(-1, 4)
+    table = np.array(queries, np.int64).reshape(-1, 4)
     rows = np.zeros((len(table), SPLIT_FEATURES), np.uint64)
     split_rows(
         chars.folded,

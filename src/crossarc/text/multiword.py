@@ -248,15 +248,15 @@ class Splitter:
 def find_rules(form: str, words: Sequence[str]) -> list[Rule]:
     """The rules that make these words of a form: one a word that may hold the stem, or none."""
     rules = []
-    place = 0
+    offset = 0
     parts = "".join(words) == form
     for k, word in enumerate(words):
-        begin, there, size = place, 0, len(word)
+        begin, there, size = offset, 0, len(word)
         if not parts:
             begin, there, size = SequenceMatcher(
                 None, form, word, autojunk=False
             ).find_longest_match()
-        place += len(word)
+        offset += len(word)
         if size:
             holder = word[:there] + _STEM + word[there + size :]
             around = (*words[:k], holder, *words[k + 1 :])

@@ -47,7 +47,7 @@ def read_text(path_or_file: Readable) -> Iterator[str]:
 def rebuild_text(sentences: Iterable[Sentence]) -> str:
     """The text that was tokenised, character for character, from forms and MISC.
 
-    A text of white space alone has no sentences and cannot be rebuilt.
+    A text of only white space has no sentences and cannot be rebuilt.
     """
     return "".join(piece for sentence in sentences for piece in _pieces(sentence))
 

@@ -47,7 +47,7 @@ class _Line(NamedTuple):
 
 
 class RunningText(NamedTuple):
-    """A text and its tokens, one entry each: places, what follows, sentence ends, words."""
+    """A text and its tokens, one entry each: offsets, what follows, sentence ends, words."""
 
     text: str
     starts: NDArray[np.int64]
@@ -77,16 +77,16 @@ def running_text(sentences: Iterable[Sentence]) -> RunningText:
     breaks: list[int] = []
     finals: list[bool] = []
     words: list[tuple[str, ...]] = []
-    place = 0
+    offset = 0
     for number, line in enumerate(lines):
         for k, token in enumerate(line.tokens):
             last = k == len(line.tokens) - 1
             paragraph = last and number + 1 < len(lines) and lines[number + 1].starts_paragraph
             gap = _PARAGRAPH_BREAK if paragraph else " " if token.space else ""
             pieces += (token.form, gap)
-            starts.append(place)
-            ends.append(place + len(token.form))
-            place = ends[-1] + len(gap)
+            starts.append(offset)
+            ends.append(offset + len(token.form))
+            offset = ends[-1] + len(gap)
             breaks.append(PARAGRAPH if paragraph else SPACED if gap else NOTHING)
             finals.append(last)
             words.append(token.words)
@@ -112,7 +112,7 @@ def in_lines(text: RunningText, *, seed: int) -> RunningText:
     bounds = list(pairwise([0, *ends.tolist()])) * (1 + _ENOUGH_LINES // len(ends))
     pieces: list[str] = []
     spans: list[tuple[int, int, int, bool]] = []
-    place = 0
+    offset = 0
     for first, end in bounds:
         unmarked, lower = rng.random(2) < (_UNMARKED, _LOWER_CASE)
         last = end - 1
@@ -123,8 +123,8 @@ def in_lines(text: RunningText, *, seed: int) -> RunningText:
             form = lower_case(text.form(t)) if lower else text.form(t)
             follows = LINE if t in (broken, last) else int(text.breaks[t])
             pieces += (form, _SPACES[follows])
-            spans.append((place, place + len(form), follows, t == last))
-            place += len(form) + len(_SPACES[follows])
+            spans.append((offset, offset + len(form), follows, t == last))
+            offset += len(form) + len(_SPACES[follows])
     starts, stops, breaks, finals = zip(*spans, strict=True)
     return RunningText(
         "".join(pieces),
@@ -147,7 +147,7 @@ def _tokens(sentence: Sentence) -> Iterator[_Token]:
     forms, misc = sentence.forms, sentence.misc
     ranges = {token.first: token for token in sentence.multiword_tokens}
     text = sentence.comment("text") or ""
-    place, covered = 0, 0
+    offset, covered = 0, 0
     for number, form in enumerate(forms, 1):
         if number <= covered:
             continue
@@ -157,12 +157,12 @@ def _tokens(sentence: Sentence) -> Iterator[_Token]:
             form, other, covered = token.form, token.misc, token.last
             words = forms[number - 1 : covered]
         space = "SpaceAfter=No" not in other.split("|")
-        if text.startswith(form, place):
-            place += len(form)
-            rest = text[place:]
+        if text.startswith(form, offset):
+            offset += len(form)
+            rest = text[offset:]
             if rest:
                 space = rest[0].isspace()
-                place += len(rest) - len(rest.lstrip())
+                offset += len(rest) - len(rest.lstrip())
         else:
             text = ""
         yield _Token(form, space, words)

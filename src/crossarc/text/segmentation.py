@@ -83,10 +83,10 @@ def segment(learned: Learned, text: str, begin: int, *, complete: bool) -> Porti
     certain = n if complete else int(np.searchsorted(ends, len(text) - CONTEXT)) - 2
     find_sentences(*described, breaks, learned.end, learned.line, learned.inner, certain, finals)
     firsts = [0, *(np.flatnonzero(finals[: max(certain, 0)]) + 1).tolist()]
-    places = starts.tolist(), ends.tolist()
-    forms = [text[a:b] for a, b in zip(*places, strict=True)][: firsts[-1]]
+    offsets = starts.tolist(), ends.tolist()
+    forms = [text[a:b] for a, b in zip(*offsets, strict=True)][: firsts[-1]]
     splits = _splits(learned, chars, tokens, forms, described, breaks, finals)
-    return Portion(firsts, *places, breaks.tolist(), misc, odd, forms, splits)
+    return Portion(firsts, *offsets, breaks.tolist(), misc, odd, forms, splits)
 
 
 def _tokens(learned: Learned, text: str, chars: Characters, begin: int) -> Tokens:
@@ -123,19 +123,19 @@ def _splits(
         if found and not tokens[t, 2]
     ]
     splits = {t: found.splits[0].words for t, found in candidates if found.certain}
-    asked = [
+    queries = [
         (t, split, found.known)
         for t, found in candidates
         if not found.certain
         for split in found.splits
     ]
     table = np.array(
-        [(t, split.rule, split.evidence, known) for t, split, known in asked], np.int64
+        [(t, split.rule, split.evidence, known) for t, split, known in queries], np.int64
     ).reshape(-1, 4)
     rows = np.empty((len(table), SPLIT_FEATURES), np.uint64)
     split_rows(chars.folded, tokens, described.forms, described.shapes, breaks, finals, table, rows)
     best: dict[int, int] = {}
-    for (t, split, _), score in zip(asked, scores(learned.split, rows).tolist(), strict=True):
+    for (t, split, _), score in zip(queries, scores(learned.split, rows).tolist(), strict=True):
         if score > best.get(t, 0):
             best[t] = score
             splits[t] = split.words

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 __all__ = ["WordSet"]
 
-_BITS = 8  # a string, at least
+_BITS = 16  # a string, at least
+_HASHES = 4
 
 
 class WordSet:
-    """Strings by their hashes (Bloom 1970, with one hash function).
+    """Strings by their hashes (Bloom 1970).
 
-    A string of the set is always found; of other strings, fewer than one in eight is.
+    A string of the set is always found; of other strings, fewer than one in two hundred is.
 
     Args:
         table: the bits, in bytes; a power of two of them.
@@ -31,14 +32,17 @@ class WordSet:
         """The set of these strings."""
         table = bytearray(1 << (max(len(strings), 1) * _BITS // 8).bit_length())
         for string in strings:
-            byte, bit = _address(string, len(table))
-            table[byte] |= 1 << bit
+            for index in _bit_indices(string, 8 * len(table)):
+                table[index >> 3] |= 1 << (index & 7)
         return cls(np.frombuffer(bytes(table), np.uint8))
 
     def __contains__(self, string: str) -> bool:
-        byte, bit = _address(string, len(self._bytes))
-        return bool(self._bytes[byte] >> bit & 1)
+        table = self._bytes
+        return all(table[p >> 3] >> (p & 7) & 1 for p in _bit_indices(string, 8 * len(table)))
 
 
-def _address(string: str, size: int) -> tuple[int, int]:
-    return divmod(zlib.crc32(string.encode("utf-8", "surrogatepass")) % (8 * size), 8)
+def _bit_indices(string: str, size: int) -> list[int]:
+    """The bits of a string: two hashes, and sums of them (Kirsch & Mitzenmacher 2006)."""
+    first = zlib.crc32(string.encode("utf-8", "surrogatepass"))
+    step = zlib.crc32(first.to_bytes(4, "little")) | 1
+    return [(first + k * step) % size for k in range(_HASHES)]

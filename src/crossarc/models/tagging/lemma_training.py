@@ -67,8 +67,8 @@ def train_rules(
             continue
         for k in range(LEMMA_FEATURES + KNOWN_FEATURES):
             for j, sign in ((gold[w], 1), (guess, -1)):
-                place = rule_slot(slots, k, fits[j], known[j])
-                if kept[place]:
-                    weights[place] += sign
-                    sums[place] += step * sign
+                index = rule_slot(slots, k, fits[j], known[j])
+                if kept[index]:
+                    weights[index] += sign
+                    sums[index] += step * sign
     return step

@@ -118,7 +118,7 @@ class Lemmatizer:
         kept = np.ones(size, np.bool_)
         average = np.zeros(size)
         random = np.random.default_rng(seed)
-        # Once to see which weights matter, once more with these alone.
+        # Once to see which weights matter, once more with only these.
         for _ in range(2):
             weights, sums, step = np.rint(average).astype(np.int32), np.zeros(size), 0
             for _ in range(_EPOCHS if pairs else 0):
@@ -186,7 +186,7 @@ class Lemmatizer:
         """Features of the pairs, the rules that fit each, and whether their lemmas are known.
 
         Args:
-            is_known: whether a lemma, after its UPOS, is known when a form in lower case is asked.
+            is_known: whether a lemma, after its UPOS, is known, given the form in lower case.
         """
         forms = [form for form, _ in pairs]
         tags = np.array([tag for _, tag in pairs], np.int64)

@@ -29,10 +29,10 @@ def _correct(
     weights: Array, sums: Array, kept: Array, slots: Array, p: int, change: int, step: int
 ) -> None:
     for k in range(FEATURES):
-        place = slots[k] + p
-        if kept[place]:
-            weights[place] += change
-            sums[place] += step * change
+        index = slots[k] + p
+        if kept[index]:
+            weights[index] += change
+            sums[index] += step * change
 
 
 @kernel(

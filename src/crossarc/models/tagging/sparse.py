@@ -33,21 +33,21 @@ def strongest(weights: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
 
 def pack(weights: NDArray[np.int16]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
     """Distances and values of the weights that are not zero."""
-    places = np.flatnonzero(weights)
-    gaps = np.diff(places, prepend=0)
+    indices = np.flatnonzero(weights)
+    gaps = np.diff(indices, prepend=0)
     bridges = gaps // _FARTHEST
     ends = np.cumsum(bridges + 1) - 1
     distances = np.full(int(ends[-1]) + 1 if len(ends) else 0, _FARTHEST, np.uint8)
     values = np.zeros(len(distances), np.int16)
     distances[ends] = gaps - bridges * _FARTHEST
-    values[ends] = weights[places]
+    values[ends] = weights[indices]
     return distances, values
 
 
 def unpack(distances: NDArray[np.uint8], values: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     """The table of this size that was packed."""
-    places = np.cumsum(distances, dtype=np.int64)
+    indices = np.cumsum(distances, dtype=np.int64)
     real = values != 0
     weights = np.zeros(size, np.int16)
-    weights[places[real]] = values[real]
+    weights[indices[real]] = values[real]
     return weights

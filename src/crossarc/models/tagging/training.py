@@ -1,4 +1,7 @@
-"""Train the weights of the tags: once to see which weights matter, once more with these alone."""
+"""Train the weights of the tags: the mean of several runs over sentences in different orders.
+
+Each run is twofold: once to see which weights matter, once more with only these.
+"""
 
 from __future__ import annotations
 
@@ -26,25 +29,40 @@ def train_tags(
     gold: NDArray[np.int64],
     classes: Classes,
     *,
+    runs: int,
     seed: int,
     quality: Callable[[Weights], float] | None = None,
 ) -> Weights:
-    """Weights for the tags of words, O(epochs x words x (features x parts + classes)).
+    """Weights for the tags of words, O(runs x epochs x words x (features x parts + classes)).
 
     Args:
-        quality: if given, the weights of the best round are taken instead of the last.
+        quality: if given, the weights of the best round of each run are taken, not the last.
     """
+    rng = np.random.default_rng(seed)
+    total = np.zeros((1 << BITS) + classes.part_count)
+    for _ in range(runs):
+        total += _run(words, gold, classes, rng, quality)
+    total[~strongest(total, _KEPT)] = 0
+    return rounded(total / runs)
+
+
+def _run(
+    words: Words,
+    gold: NDArray[np.int64],
+    classes: Classes,
+    rng: np.random.Generator,
+    quality: Callable[[Weights], float] | None,
+) -> NDArray[np.float64]:
     size = (1 << BITS) + classes.part_count
     kept = np.ones(size, np.bool_)
     average = np.zeros(size)
     tags = np.zeros(len(gold), np.int64)
-    random = np.random.default_rng(seed)
-    best, best_quality = rounded(average), -1.0
+    best, best_quality = average, -1.0
     for epochs in (_EXPLORING, _SETTLING):
         weights, sums, step = np.rint(average).astype(np.int32), np.zeros(size), 0
         for _ in range(epochs):
             step = train_epoch(
-                random.permutation(len(words.firsts) - 1),
+                rng.permutation(len(words.firsts) - 1),
                 words.firsts,
                 words.atoms,
                 words.hashes,
@@ -61,10 +79,10 @@ def train_tags(
                 tags,
             )
             if quality is not None and epochs == _SETTLING:
-                now = rounded(weights - sums / step)
-                if (value := quality(now)) > best_quality:
+                now = weights - sums / step
+                if (value := quality(rounded(now))) > best_quality:
                     best, best_quality = now, value
         average = weights - sums / max(step, 1)
         kept = strongest(average, _KEPT)
         average[~kept] = 0
-    return best if quality is not None else rounded(average)
+    return best if quality is not None else average

@@ -1,6 +1,6 @@
 """Words as the tagger sees them: hashes of what surrounds each word, for many sentences at once.
 
-What depends on words alone is hashed once, before tagging; what depends on the tags that were
+What depends only on words is hashed once, before tagging; what depends on the tags that were
 given to the words before is hashed on the way (`history_features`).
 
 Words of some classes are alike but for their exact form: addresses such as URLs and handles, and
@@ -176,7 +176,7 @@ def _atoms(
 
 @kernel(types.void(READ_INT, _READ_ATOMS, types.uint64[:, ::1]))
 def _features(firsts: Array, atoms: Array, hashes: Array) -> None:
-    """What depends on words alone; positions outside of a sentence have atoms of 0."""
+    """What depends only on words; positions outside of a sentence have atoms of 0."""
     outside = np.zeros(_ATOMS, np.uint64)
     for s in range(len(firsts) - 1):
         for w in range(firsts[s], firsts[s + 1]):
