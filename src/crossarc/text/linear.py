@@ -46,6 +46,7 @@ def table_bits(weights: NDArray[Any]) -> int:
 
 def scores(weights: Weights, rows: Rows) -> NDArray[np.int64]:
     """The score of each row."""
-    slots = (rows >> np.uint64(64 - table_bits(weights))).astype(np.int64)
+    bits = len(weights).bit_length() - 1
+    slots = (rows >> np.uint64(64 - bits)).astype(np.int64)
     totals: NDArray[np.int64] = weights[slots].sum(axis=1, dtype=np.int64)
     return totals

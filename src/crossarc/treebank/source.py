@@ -26,7 +26,6 @@ _MAGIC: dict[bytes, Callable[..., Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
-_LONGEST_MAGIC = max(map(len, _MAGIC))
 _CORRUPT = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -105,7 +104,8 @@ def _binary_chunks(file: BinaryIO) -> Iterator[bytes]:
     """Blocks of decompressed bytes, each as soon as it is there."""
     read: Callable[[int], bytes] = getattr(file, "read1", file.read)
     start = b""
-    while len(start) < _LONGEST_MAGIC and (more := read(_BLOCK)):
+    # Whoever sends a short first line may wait for an answer to it.
+    while any(magic.startswith(start) for magic in _MAGIC) and (more := read(_BLOCK)):
         start += more
     for magic, open_ in _MAGIC.items():
         if start.startswith(magic):
