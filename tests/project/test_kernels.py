@@ -62,7 +62,6 @@ def test_parsing_text_needs_few_kernels() -> None:
         "crossarc.inference.projective.eisner_best",
         "crossarc.inference.runtime.packing",
         "crossarc.inference.runtime.scoring",
-        "crossarc.inference.spanning.edmonds.argmax",
         "crossarc.models.arcs",
         "crossarc.models.labels",
         "crossarc.models.tagging.lemma_kernels",
