@@ -21,6 +21,7 @@ from crossarc.inference.transition.system import LEFT_ARC, NO_ARC, RIGHT_ARC, SH
 cheapest, loss = map(from_python, (oracle.cheapest, oracle.loss))
 begin_word, end_word = map(from_python, (pieces.begin_word, pieces.end_word))
 reach_pair, leave_pair = map(from_python, (pieces.reach_pair, pieces.leave_pair))
+is_closed = from_python(pieces.is_closed)
 begin_given, choices, link = map(from_python, (system.begin_given, system.choices, system.link))
 
 Heads = tuple[int, ...]
@@ -177,5 +178,7 @@ def follow_oracle(gold: list[int], bound: int, known: int) -> list[int]:
                 if action == SHIFT:
                     break
             leave_pair(forest, j)
+            # Words without a head between i and j are pieces of all later arcs of i.
+            assert is_closed(forest, bound) == ((forest[HEAD, j:i] == 0).sum() > bound)
         end_word(forest, i)
     return [int(h) for h in forest[HEAD, 1 : n + 1]]
