@@ -100,9 +100,9 @@ def test_draw() -> None:
         "# text = Laeta rubras legit puella rosas.",
         "      ┍► Laeta   ADJ    amod",
         "    ┍━┿► rubras  ADJ    amod",
-        "─►┬─┼─┼─ legit   VERB   root",
-        "  ├─┼►┴─ puella  NOUN   nsubj",
-        "  ├►┴─── rosas   NOUN   obj",
+        "──▼─┼─┼► legit   VERB   root",
+        "  ├─┼─▲► puella  NOUN   nsubj",
+        "  ├─▲──► rosas   NOUN   obj",
         "  ╰────► .       PUNCT  punct",
         "",
         "",
@@ -216,12 +216,13 @@ def test_wrong_usage(arguments: tuple[str, ...], what: str, tmp_path: Path) -> N
 
 def test_sentences_without_heads(tmp_path: Path) -> None:
     write_conllu([*sample("nl"), Sentence.build(["loose"])], tmp_path / "partial.conllu")
-    stopped = crossarc("draw", "partial.conllu", cwd=tmp_path)
-    assert stopped.returncode == 1
-    assert b"word 1 has no head" in stopped.stderr
-    passed = crossarc("draw", "partial.conllu", "--on-error", "skip", cwd=tmp_path)
-    assert passed.returncode == 0
-    assert passed.stdout.count(b"# sent_id") == len(sample("nl"))
+    drawn = crossarc("draw", "partial.conllu", cwd=tmp_path)
+    assert drawn.returncode == 0
+    assert drawn.stdout.count(b"# sent_id") == len(sample("nl"))
+    lines = (tmp_path / "partial.conllu").read_bytes().split(b"\n")
+    line = 1 + next(i for i, row in enumerate(lines) if row.startswith(b"1\tloose\t"))
+    assert b"1 sentence with a word without a head" in drawn.stderr
+    assert f"partial.conllu:{line}".encode() in drawn.stderr
     assert (
         b"not measured: 1 sentence with" in crossarc("stats", "partial.conllu", cwd=tmp_path).stdout
     )

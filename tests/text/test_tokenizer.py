@@ -8,6 +8,7 @@ import json
 
 import numpy as np
 import pytest
+from support.compiled import from_python
 from support.text import treebank
 
 import crossarc as ca
@@ -129,12 +130,12 @@ def test_wrapped_lines_go_on(english):
 
 def test_a_long_sentence_is_cut_where_its_end_is_most_likely():
     """No token ends a sentence here; one in the second half is nearer to it than the others."""
-    usual, likely = np.uint64(7), np.uint64(8)
+    usual, likely, mixed = np.uint64(7), np.uint64(8), from_python(mix)
     forms = np.full(600, usual)
     forms[399] = likely
     weights = np.zeros(1 << 16, np.int16)
     for form, weight in ((usual, -200), (likely, -100)):
-        feature = mix(np.uint64(mix(np.uint64(0), 101)), form)  # the template of the form
+        feature = np.uint64(mixed(np.uint64(mixed(np.uint64(0), 101)), form))  # the template of the form
         weights[feature >> 48] = weight
     same = np.zeros(600, np.uint64)
     marks, breaks = np.zeros(600, np.int64), np.full(600, SPACED)
