@@ -135,7 +135,9 @@ def test_a_long_sentence_is_cut_where_its_end_is_most_likely():
     forms[399] = likely
     weights = np.zeros(1 << 16, np.int16)
     for form, weight in ((usual, -200), (likely, -100)):
-        feature = np.uint64(mixed(np.uint64(mixed(np.uint64(0), 101)), form))  # the template of the form
+        feature = np.uint64(
+            mixed(np.uint64(mixed(np.uint64(0), 101)), form)
+        )  # the template of the form
         weights[feature >> 48] = weight
     same = np.zeros(600, np.uint64)
     marks, breaks = np.zeros(600, np.int64), np.full(600, SPACED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import Any, Self, cast
@@ -79,8 +80,7 @@ class TreeDistribution(TreeHooks):
 
     def kbest(self, k: int) -> Any:
         """The k best trees, best first; fewer when there are fewer. One sentence: an iterator."""
-        if k < 1:
-            raise ValueError(f"k must be at least 1: got {k}")
+        k = _count(k)
         return self._lists(lambda index: islice(self._ranked(index), k))
 
     def within(self, margin: float) -> Any:
@@ -89,17 +89,21 @@ class TreeDistribution(TreeHooks):
             raise ValueError(f"margin must not be negative: got {margin}")
         return self._lists(lambda index: self._ranked(index, margin))
 
-    def sample(self, k: int, *, seed: int | None = None, replace: bool = True) -> Any:
+    def sample(
+        self, k: int, *, seed: int | np.random.Generator | None = None, replace: bool = True
+    ) -> Any:
         """k trees drawn at random: a list, for a batch a list of lists.
 
         Args:
-            seed: the same seed gives the same trees on every machine; None gives others each
+            seed: the same seed gives the same trees on every machine; a Generator gives others at
+                each call, the same for the same state of it; None gives others each
                 time. Each sentence of a batch has a stream of its own.
             replace: if False, the trees are different: each is drawn from those that are left,
                 in proportion to their probabilities. Fewer than k when there are fewer.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1: got {k}")
+        k = _count(k)
+        if isinstance(seed, np.random.Generator):
+            seed = int(seed.integers(1 << 63))
         source = np.random.SeedSequence(seed)
         for index in range(len(self._batch)):
             self._feasible_total(index)
@@ -148,6 +152,8 @@ class TreeDistribution(TreeHooks):
     def kl(self, other: Self) -> Any:
         """KL(self || other) in nats; infinite where other forbids what this one allows."""
         information.check_comparable(self, other)
+        if other is self:
+            return self._each(lambda index: 0.0 * self._feasible_total(index)[0])
         return self._each(lambda index: self._divergence(index, other))
 
     # Dependence between the heads of words.
@@ -274,3 +280,14 @@ class TreeDistribution(TreeHooks):
             if np.isfinite(self._totals[0]).all():
                 return self._batch.squares(arcs)
         return self._each(lambda index: self._feasible_marginals(index, logs))
+
+
+def _count(k: int) -> int:
+    """A number of trees, checked."""
+    try:
+        whole = operator.index(k)
+    except TypeError:
+        raise ValueError(f"k must be a whole number: got {k!r}") from None
+    if whole < 1:
+        raise ValueError(f"k must be at least 1: got {k}")
+    return whole

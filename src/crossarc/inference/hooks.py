@@ -15,6 +15,7 @@ from crossarc.inference.questions import dependence, information, likelihood
 from crossarc.inference.runtime.answers import Answers
 from crossarc.inference.runtime.batch import Batch, Scores
 from crossarc.once import once
+from crossarc.parallel import thread_count
 from crossarc.trees import Tree
 
 __all__ = ["Root", "TreeHooks"]
@@ -38,6 +39,8 @@ class TreeHooks(ABC):
     ) -> None:
         if root not in ("single", "multi"):
             raise ValueError(f'root must be "single" or "multi": got {root!r}')
+        if threads is not None:
+            thread_count(threads)
         self.root: Root = root
         self._batch = Batch(scores, lengths)
         self._threads = threads
@@ -206,10 +209,14 @@ class TreeHooks(ABC):
 
     def _given(self, values: Any, kind: type[Any]) -> list[Any]:
         """One value for each sentence, checked."""
-        listed = list(values) if self._batch.is_batch else [values]
+        listed = [values]
+        if self._batch.is_batch:
+            listed = list(values) if isinstance(values, Sequence) else []
         if len(listed) != len(self._batch) or not all(isinstance(one, kind) for one in listed):
-            what = f"a list of {len(self._batch)}" if self._batch.is_batch else "one"
-            raise ValueError(f"expected {what} {kind.__name__}, as there are sentences")
+            form = {"Tree": "a Tree, as Tree(heads)", "Mapping": "a dict {m: h}"}[kind.__name__]
+            if self._batch.is_batch:
+                form = f"a list of {len(self._batch)}, one for each sentence, each {form}"
+            raise ValueError(f"expected {form}: got {values!r:.60}")
         return listed
 
     def _with_scores(self, scores: Any, sentences: Sequence[int], threads: int | None) -> Self:

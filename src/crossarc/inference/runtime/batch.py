@@ -161,7 +161,7 @@ class Batch:
 
 def _padded(scores: Scores, lengths: Sequence[int]) -> NDArray[Any]:
     """Checked scores (sentences, n+1, n+1[, labels])."""
-    padded = np.asarray(scores)
+    padded = _unmasked(scores)
     if padded.ndim not in (3, 4) or len(padded) != len(lengths):
         raise ScoreError(
             f"with lengths, scores must be (sentences, n+1, n+1) or (sentences, n+1, n+1, "
@@ -179,12 +179,21 @@ def _padded(scores: Scores, lengths: Sequence[int]) -> NDArray[Any]:
 def _arrays(scores: Scores) -> tuple[list[NDArray[Any]], bool]:
     """The checked arrays of single sentences, and whether they are alike in shape and type."""
     is_batch = isinstance(scores, list | tuple)
-    arrays = list(map(np.asarray, scores)) if is_batch else [np.asarray(scores)]
+    arrays = list(map(_unmasked, scores)) if is_batch else [_unmasked(scores)]
     kinds = {(array.shape, array.dtype) for array in arrays}
     if not all(map(_is_plain, kinds)):
         for index, array in enumerate(arrays):
             _check_shape(array, arrays[0], f"sentence {index}: " if is_batch else "")
     return arrays, len(kinds) == 1
+
+
+def _unmasked(scores: Any) -> NDArray[Any]:
+    """An array; a mask would be lost without a word."""
+    if isinstance(scores, np.ma.MaskedArray):
+        raise ScoreError(
+            "scores have a mask: forbid what is masked by -inf, as in scores.filled(-np.inf)"
+        )
+    return np.asarray(scores)
 
 
 def _is_plain(kind: tuple[tuple[int, ...], np.dtype[Any]]) -> bool:

@@ -10,6 +10,13 @@ PyTorch comes with the extra `crossarc[torch]`.
 
 from __future__ import annotations
 
+try:
+    import torch  # noqa: F401
+except ImportError:
+    raise ImportError(
+        'PyTorch is not installed: pip install "crossarc[torch]", or a build of your choice'
+    ) from None
+
 from crossarc.inference.torch.distribution import DependencyTrees
 from crossarc.inference.torch.questions import (
     argmax,
