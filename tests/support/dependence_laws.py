@@ -115,7 +115,9 @@ class DependenceLaws(LawBase):
             batch.joint([(0, 1), (0, 1)], [(0, 2), (0, 4)])
         with pytest.raises(ScoreError, match="arcs for 1 sentences were given, there are 2"):
             batch.joint([(0, 1)], [(0, 1)])
-        with pytest.raises(ValueError, match="expected a list of 2, one for each sentence, each a dict"):
+        with pytest.raises(
+            ValueError, match="expected a list of 2, one for each sentence, each a dict"
+        ):
             batch.given({1: 2})
 
     def test_batches(self) -> None:
