@@ -20,8 +20,9 @@ All charts of a sentence are in one flat array, `charts`: an array is passed in 
 while a tuple of arrays costs more than a short sum. Entries that belong to no item are never
 cleared, so `charts` must hold finite numbers when a sentence begins.
 
-This is a second text of the recurrences in `lockstep`, and worth it: a sentence of 100 words by
-itself takes 0.5 ms here and 1.2 ms there, one of 50 words 83 and 145 microseconds.
+This is a second text of the recurrences in `lockstep`, and worth it: log Z and marginals of one
+sentence take 53 microseconds here and 100 there at 50 words, 216 and 632 at 100, 1.6 and 4.9
+milliseconds at 200.
 """
 
 from __future__ import annotations
