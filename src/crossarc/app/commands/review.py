@@ -27,6 +27,8 @@ _KEYS = """\
   Enter keep   {rivals}N h: the head with number N   r RELATION: another relation
   o N N: choose the heads of these words anew   s: skip   q: quit"""
 _ANSWER = re.compile(r"(?:(?P<number>\d+)\s*(?P<by_word>h)?)?\s*(?:r\s+(?P<deprel>\S+))?")
+# Less is 0.0000 in print.
+_LEAST_SHOWN = 5e-5
 _OPEN = re.compile(r"o((?:\s+\d+)+)")
 
 
@@ -93,7 +95,11 @@ def _table(sentences: list[Sentence], doubts: list[Doubt], order: ReviewOrder) -
     ]
     for doubt in doubts:
         sentence = sentences[doubt.sentence]
-        rivals = (f"{_named(sentence, h)} {p:.4f} {deprel}" for h, p, deprel in doubt.rivals)
+        rivals = (
+            f"{_named(sentence, head)} {deprel} {probability:.4f}"
+            for head, probability, deprel in doubt.rivals
+            if probability >= _LEAST_SHOWN
+        )
         rows.append(
             (
                 sentence.sent_id or f"#{doubt.sentence + 1}",
@@ -107,7 +113,7 @@ def _table(sentences: list[Sentence], doubts: list[Doubt], order: ReviewOrder) -
     if order is ReviewOrder.INFORMATION:
         column = ["information", *(f"{doubt.information:.4f}" for doubt in doubts)]
         rows = [(*row[:5], own, row[5]) for row, own in zip(rows, column, strict=True)]
-    return text_table(rows)
+    return text_table(rows, left=(0, 1, 2, 3, len(rows[0]) - 1))
 
 
 def _named(sentence: Sentence, node: int) -> str:
