@@ -240,14 +240,18 @@ def review_panel(
     yield from dots(marks)
 
 
-def main() -> None:
-    """Write all pictures."""
-    pictures = {
+def pictures() -> dict[str, str]:
+    """All plots, by the name of their file."""
+    return {
         "bounds": bounds_plot(),
         "crossing-arcs": crossing_arcs_plot(),
         "review-orders": review_plot(),
     }
-    for name, picture in pictures.items():
+
+
+def main() -> None:
+    """Write all pictures."""
+    for name, picture in pictures().items():
         for theme in ("light", "dark"):
             path = DOCS / "pictures" / f"{name}-{theme}.svg"
             path.write_text(image([picture], theme), encoding="utf-8")

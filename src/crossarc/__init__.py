@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         constrain,
         projective_log_prob,
     )
-    from crossarc.parser import Parser, load
+    from crossarc.parser import ParseOptions, Parser, load
     from crossarc.transforms import deprojectivize, projectivize
-    from crossarc.treebank import Sentence, read_conllu, write_conllu
+    from crossarc.treebank import Sentence, Word, read_conllu, write_conllu
     from crossarc.trees import Tree
 
 __version__ = "0.1.0"
@@ -35,6 +35,7 @@ _HOMES = {
     "CrossarcError": "errors",
     "InfeasibleError": "errors",
     "ModelError": "errors",
+    "ParseOptions": "parser",
     "Parser": "parser",
     "Parts": "inference",
     "ProjectiveTrees": "inference",
@@ -44,6 +45,7 @@ _HOMES = {
     "SpanningTrees": "inference",
     "Tree": "trees",
     "TreebankError": "errors",
+    "Word": "treebank",
     "constrain": "inference",
     "deprojectivize": "transforms",
     "evaluate": "evaluation",
@@ -58,6 +60,7 @@ __all__ = [
     "CrossarcError",
     "InfeasibleError",
     "ModelError",
+    "ParseOptions",
     "Parser",
     "Parts",
     "ProjectiveTrees",
@@ -67,6 +70,7 @@ __all__ = [
     "SpanningTrees",
     "Tree",
     "TreebankError",
+    "Word",
     "__version__",
     "constrain",
     "deprojectivize",
