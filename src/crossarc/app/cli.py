@@ -17,6 +17,7 @@ import typer
 
 from crossarc import __version__
 from crossarc.app.commands.analyze import analyze
+from crossarc.app.commands.completion import completion
 from crossarc.app.commands.convert import convert
 from crossarc.app.commands.demo import demo
 from crossarc.app.commands.draw import draw
@@ -28,7 +29,7 @@ from crossarc.app.commands.train import train
 from crossarc.app.commands.warmup import warmup
 from crossarc.errors import CrossarcError
 
-__all__ = ["app", "main"]
+__all__ = ["COMMANDS", "app", "main"]
 
 _WRONG_PATH = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM}
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -42,7 +43,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (train, parse, review, stats, analyze, evaluate, draw, convert, warmup, demo):
+COMMANDS = (
+    train,
+    parse,
+    review,
+    stats,
+    analyze,
+    evaluate,
+    draw,
+    convert,
+    warmup,
+    demo,
+    completion,
+)
+for command in COMMANDS:
     app.command()(command)
 
 

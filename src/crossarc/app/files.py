@@ -67,6 +67,12 @@ class Output(StrEnum):
     json = "json"
 
 
+def _shipped_names() -> list[str]:
+    from crossarc.parser import shipped_models
+
+    return list(shipped_models())
+
+
 OnErrorOption = Annotated[
     OnError, typer.Option(help="Stop at a sentence that is not valid, or skip it.")
 ]
@@ -76,7 +82,13 @@ OutputOption = Annotated[
 OutputFormatOption = Annotated[Output, typer.Option("--format", help="A table or JSON.")]
 ModelOption = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="MODEL", help="A model file, or a name such as en."),
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="A model file, or a name such as en.",
+        autocompletion=_shipped_names,
+    ),
 ]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Threads; by default one a core.", show_default=False)

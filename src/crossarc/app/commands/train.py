@@ -47,7 +47,9 @@ def train(
             metavar="DEV", help="Held-out treebank: decides when to stop and how sure to be."
         ),
     ] = None,
-    kind: Annotated[str, typer.Option(help=f"{_SUMMARIES}.")] = "graph",
+    kind: Annotated[
+        str, typer.Option(metavar="|".join(kind_names()), help=f"{_SUMMARIES}.")
+    ] = "graph",
     projective: Annotated[
         bool | None,
         typer.Option(

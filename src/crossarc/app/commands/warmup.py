@@ -13,6 +13,12 @@ from crossarc.app.files import WorkersOption
 __all__ = ["warmup"]
 
 
+def _part_names() -> list[str]:
+    from crossarc.kernels.rooms import PARTS
+
+    return list(PARTS)
+
+
 def warmup(
     parts: Annotated[
         list[str] | None,
@@ -21,6 +27,7 @@ def warmup(
             help="What to compile for: parse, train, stats (and analyze) or inference; "
             "by default everything.",
             show_default=False,
+            autocompletion=_part_names,
         ),
     ] = None,
     workers: WorkersOption = None,
