@@ -34,9 +34,9 @@ def completion(
 ) -> None:
     """Print a script that lets a shell complete the words of a command line.
 
-    For bash: crossarc completion bash > ~/.local/share/bash-completion/completions/crossarc
-    For zsh, into a folder of $fpath: crossarc completion zsh > ~/.zfunc/_crossarc
-    For fish: crossarc completion fish > ~/.config/fish/completions/crossarc.fish
+    To try it: source <(crossarc completion bash). To keep it: redirect it to
+    ~/.local/share/bash-completion/completions/crossarc, for zsh to _crossarc in a folder of $fpath,
+    for fish to ~/.config/fish/completions/crossarc.fish.
     """
     from crossarc.app.cli import COMMANDS
 
