@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from support.harness import default_treebanks
 
 import crossarc as ca
-from crossarc.inference import TreeDistribution
+from crossarc.inference import Many
 from crossarc.learning import AdaGrad, Progress, WeightTable, run_passes
 from crossarc.models.encode import Encoded
 from crossarc.models.graph import GraphOptions
@@ -131,7 +131,7 @@ class JointTask:
             for rule in self.rules:
                 rule.restart_mean()
 
-    def trees(self, encoded: Encoded) -> TreeDistribution:
+    def trees(self, encoded: Encoded) -> ca.SpanningTrees[Many]:
         """The distribution over labelled trees: scores of arcs plus those of labels."""
         model, labelled = self.model, []
         every = [all_arcs(n) for n in encoded.sizes.tolist()]
@@ -202,7 +202,7 @@ class JointTask:
             ):
                 twin = sentence.copy()
                 twin.heads = tree.heads
-                twin.deprels = [self.model.labels[label] for label in tree.labels]
+                twin.deprels = [self.model.labels[label] for label in np.asarray(tree.labels)]
                 parsed.append(twin)
         return parsed
 

@@ -8,8 +8,11 @@ from crossarc.inference.factors import Parts
 from crossarc.inference.projective import ProjectiveTrees
 from crossarc.inference.projectivity import projective_log_prob
 from crossarc.inference.spanning import SpanningTrees
+from crossarc.inference.typed import Many, One
 
 __all__ = [
+    "Many",
+    "One",
     "Parts",
     "ProjectiveTrees",
     "SpanningTrees",

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Self, cast
+from typing import Any, Generic, Self, cast, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from crossarc.inference.arithmetic.rng import stream
-from crossarc.inference.hooks import Root, TreeHooks
+from crossarc.inference.face import html, line
+from crossarc.inference.hooks import TreeHooks
 from crossarc.inference.questions import dependence, information, likelihood, moments
+from crossarc.inference.typed import Many, One, Root, Size, per_sentence
 from crossarc.trees import Tree
 
 __all__ = ["Root", "TreeDistribution", "certified"]
+
+Floats = NDArray[np.float64]
+#: An arc: head, modifier, and label where there are labels.
+Arc = tuple[int, int] | tuple[int, int, int]
+#: Heads (or labels) of some words; for a batch a list of them.
+Heads = Mapping[int, int] | Sequence[Mapping[int, int]]
+#: A number for each arc, in the shape of the scores; for a batch a list of them.
+Function = ArrayLike | Sequence[ArrayLike]
 
 _TIE = 1e-9
 
@@ -27,29 +38,45 @@ def certified(tree: Tree, score: float, best: float | None = None) -> Tree:
     return tree
 
 
-class TreeDistribution(TreeHooks):
+class TreeDistribution(TreeHooks, Generic[Size]):
     """Trees with probability proportional to the exponential of their score.
 
     A sub-class sums over its trees and finds the best ones: it overrides the abstract hooks of
     `TreeHooks`, and others where it knows a shorter way. Results are computed once and kept.
     """
 
+    #: log Z of each sentence, once it has been asked for.
+    _known_totals: list[float] | None = None
+
+    def __repr__(self) -> str:
+        return line(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
     # Sums over trees.
 
-    def log_partition(self) -> Any:
+    @per_sentence
+    def log_partition(self) -> float:
         """Log of the summed weight of all trees; -inf when there is none."""
-        values = (self._totals[0] + self._totals[1]).tolist()
-        return values if self._batch.is_batch else values[0]
+        values: list[float] = (self._totals[0] + self._totals[1]).tolist()
+        self._known_totals = values
+        return self._listed(values)
 
-    def marginals(self) -> Any:
+    @per_sentence
+    def marginals(self) -> Floats:
         """Probability of each arc, in the shape of the scores; read-only."""
         return self._all_marginals(False)
 
-    def log_marginals(self) -> Any:
+    @per_sentence
+    def log_marginals(self) -> Floats:
         """Log-probability of each arc, also where the probability itself would be 0; read-only."""
         return self._all_marginals(True)
 
-    def log_prob(self, tree: Any = None, *, heads: Any = None) -> Any:
+    @per_sentence
+    def log_prob(
+        self, tree: Tree | Sequence[Tree] | None = None, *, heads: Heads | None = None
+    ) -> float:
         """Log-probability of a tree, or that some heads hold together.
 
         Args:
@@ -59,39 +86,61 @@ class TreeDistribution(TreeHooks):
         """
         return likelihood.log_prob(self, tree, heads)
 
-    def expected_attachment(self, tree: Any) -> Any:
+    @per_sentence
+    def expected_attachment(self, tree: Tree | Sequence[Tree]) -> float:
         """Expected share of the tree's words that have the right head (and label)."""
         return likelihood.expected_attachment(self, tree)
 
     # Best and random trees.
 
-    def max_marginals(self) -> Any:
+    @per_sentence
+    def max_marginals(self) -> Floats:
         """For each arc the score of the best tree that has it, -inf without one; read-only."""
         tables = self._answers.once("max", self._max_marginals)
         return self._each(lambda index: self._feasible(index, tables[index]))
 
-    def argmax(self) -> Any:
+    @per_sentence
+    def argmax(self) -> Tree:
         """The tree with the highest score."""
         found = self._best_trees if self._batch.is_batch and not self._batch.labelled else None
         if found is not None and all(map(math.isfinite, found[1])):
             pairs = zip(self._batch.rows(found[0]), found[1], strict=True)
-            return [certified(Tree._trusted(own), score) for own, score in pairs]
+            return self._listed([certified(Tree._trusted(own), score) for own, score in pairs])
         return self._each(lambda index: self._feasible(index, self._best(index)))
 
-    def kbest(self, k: int) -> Any:
+    @overload
+    def kbest(self: TreeDistribution[One], k: int) -> Iterator[Tree]: ...
+
+    @overload
+    def kbest(self: TreeDistribution[Many], k: int) -> list[list[Tree]]: ...
+
+    @overload
+    def kbest(self, k: int) -> Iterator[Tree] | list[list[Tree]]: ...
+
+    def kbest(self, k: int) -> Iterator[Tree] | list[list[Tree]]:
         """The k best trees, best first; fewer when there are fewer. One sentence: an iterator."""
         k = _count(k)
         return self._lists(lambda index: islice(self._ranked(index), k))
 
-    def within(self, margin: float) -> Any:
+    @overload
+    def within(self: TreeDistribution[One], margin: float) -> Iterator[Tree]: ...
+
+    @overload
+    def within(self: TreeDistribution[Many], margin: float) -> list[list[Tree]]: ...
+
+    @overload
+    def within(self, margin: float) -> Iterator[Tree] | list[list[Tree]]: ...
+
+    def within(self, margin: float) -> Iterator[Tree] | list[list[Tree]]:
         """All trees whose score is at most `margin` below the best, best first."""
         if not margin >= 0:
             raise ValueError(f"margin must not be negative: got {margin}")
         return self._lists(lambda index: self._ranked(index, margin))
 
+    @per_sentence
     def sample(
         self, k: int, *, seed: int | np.random.Generator | None = None, replace: bool = True
-    ) -> Any:
+    ) -> list[Tree]:
         """k trees drawn at random: a list, for a batch a list of lists.
 
         Args:
@@ -111,10 +160,10 @@ class TreeDistribution(TreeHooks):
         def drawn(index: int) -> list[Tree]:
             return self._sample(index, k, stream(source, index), replace)
 
-        samples = self._answers.all(drawn)
-        return samples if self._batch.is_batch else samples[0]
+        return self._listed(self._answers.all(drawn))
 
-    def min_risk(self, score_weight: float = 0.0) -> Any:
+    @per_sentence
+    def min_risk(self, score_weight: float = 0.0) -> Tree:
         """The tree with the highest expected number of right arcs (and labels).
 
         McDonald & Satta (2007), section 4.2, by marginals in place of unnormalised expectations.
@@ -140,16 +189,19 @@ class TreeDistribution(TreeHooks):
 
     # Information.
 
-    def entropy(self) -> Any:
+    @per_sentence
+    def entropy(self) -> float:
         """Entropy in nats."""
         return self._each(self._entropy)
 
-    def cross_entropy(self, other: Self) -> Any:
+    @per_sentence
+    def cross_entropy(self, other: TreeDistribution[Any]) -> float:
         """-E log p_other, the expectation under this distribution, in nats."""
         information.check_comparable(self, other)
         return self._each(lambda index: self._cross_entropy(index, other))
 
-    def kl(self, other: Self) -> Any:
+    @per_sentence
+    def kl(self, other: TreeDistribution[Any]) -> float:
         """KL(self || other) in nats; infinite where other forbids what this one allows."""
         information.check_comparable(self, other)
         if other is self:
@@ -158,7 +210,7 @@ class TreeDistribution(TreeHooks):
 
     # Dependence between the heads of words.
 
-    def given(self, heads: Any, *, labels: Any = None) -> Self:
+    def given(self, heads: Heads, *, labels: Heads | None = None) -> Self:
         """The distribution over the trees that have these heads (and labels), in proportion.
 
         Everything can be asked of it: its marginals are conditional probabilities. Without such a
@@ -169,6 +221,24 @@ class TreeDistribution(TreeHooks):
             labels: {m: l}, likewise; labelled scores only.
         """
         return dependence.given(self, heads, labels)
+
+    @overload
+    def joint(  # type: ignore[overload-overlap]
+        self: TreeDistribution[One], first: Arc, second: Arc
+    ) -> float: ...
+
+    @overload
+    def joint(self: TreeDistribution[One], first: ArrayLike, second: ArrayLike) -> Floats: ...
+
+    @overload
+    def joint(  # type: ignore[overload-overlap]
+        self: TreeDistribution[Many], first: Sequence[Arc], second: Sequence[Arc]
+    ) -> list[float]: ...
+
+    @overload
+    def joint(
+        self: TreeDistribution[Many], first: Sequence[ArrayLike], second: Sequence[ArrayLike]
+    ) -> list[Floats]: ...
 
     def joint(self, first: Any, second: Any) -> Any:
         """The probability that a tree has both of two arcs.
@@ -183,6 +253,24 @@ class TreeDistribution(TreeHooks):
         """
         return dependence.joint(self, first, second)
 
+    @overload
+    def conditional(  # type: ignore[overload-overlap]
+        self: TreeDistribution[One], arc: Arc, given: Arc
+    ) -> float: ...
+
+    @overload
+    def conditional(self: TreeDistribution[One], arc: ArrayLike, given: ArrayLike) -> Floats: ...
+
+    @overload
+    def conditional(  # type: ignore[overload-overlap]
+        self: TreeDistribution[Many], arc: Sequence[Arc], given: Sequence[Arc]
+    ) -> list[float]: ...
+
+    @overload
+    def conditional(
+        self: TreeDistribution[Many], arc: Sequence[ArrayLike], given: Sequence[ArrayLike]
+    ) -> list[Floats]: ...
+
     def conditional(self, arc: Any, given: Any) -> Any:
         """The probability of an arc in the trees that have another; arguments as for `joint`.
 
@@ -190,7 +278,8 @@ class TreeDistribution(TreeHooks):
         """
         return dependence.conditional(self, arc, given)
 
-    def entropy_drop(self, *, labels: bool = True) -> Any:
+    @per_sentence
+    def entropy_drop(self, *, labels: bool = True) -> Floats:
         """By how much the entropy falls, in the mean, when a word's head becomes known.
 
         An array with one number a word, in nats. This is the entropy of the word's head itself,
@@ -201,7 +290,8 @@ class TreeDistribution(TreeHooks):
         """
         return self._each(lambda index: dependence.entropy_drop(self, index, labels))
 
-    def mutual_information(self, *, negligible: float = 1e-14) -> Any:
+    @per_sentence
+    def mutual_information(self, *, negligible: float = 1e-14) -> Floats:
         """What each word's head says about each other word's, in nats: an (n, n) array.
 
         On the diagonal the entropies of single heads. Labels add nothing elsewhere: given its
@@ -217,7 +307,8 @@ class TreeDistribution(TreeHooks):
 
     # Second moments.
 
-    def hessian_product(self, direction: Any) -> Any:
+    @per_sentence
+    def hessian_product(self, direction: Function) -> Floats:
         """The derivative of the marginals along a direction of the scores.
 
         The Hessian of log Z times the direction: entry a is the covariance of arc a with the sum of
@@ -232,7 +323,8 @@ class TreeDistribution(TreeHooks):
             lambda index: moments.hessian_product(self, index, given[index], "direction")
         )
 
-    def covariance(self, f: Any, g: Any) -> Any:
+    @per_sentence
+    def covariance(self, f: Function, g: Function) -> float:
         """The covariance of two sums over a tree's arcs, of f[h, m(, l)] and of g[h, m(, l)].
 
         Args:
@@ -243,12 +335,16 @@ class TreeDistribution(TreeHooks):
             lambda index: moments.covariance(self, index, first[index], second[index])
         )
 
-    def variance(self, f: Any) -> Any:
+    @per_sentence
+    def variance(self, f: Function) -> float:
         """The variance of the sum of f[h, m(, l)] over a tree's arcs; see `covariance`."""
-        found = self.covariance(f, f)
-        return [max(0.0, one) for one in found] if self._batch.is_batch else max(0.0, found)
+        sums = moments.read_functions(self, f, "f")
+        return self._in_parallel(
+            lambda index: max(0.0, moments.covariance(self, index, sums[index], sums[index]))
+        )
 
-    def entropy_gradient(self) -> Any:
+    @per_sentence
+    def entropy_gradient(self) -> Floats:
         """The derivative of the entropy in each score, in the shape of the scores.
 
         Minus the Hessian of log Z times the scores; 0 for forbidden arcs.
@@ -274,11 +370,11 @@ class TreeDistribution(TreeHooks):
             return trees(0)
         return cast(list[list[Tree]], self._each(lambda index: list(trees(index))))
 
-    def _all_marginals(self, logs: bool) -> Any:
+    def _all_marginals(self, logs: bool) -> Floats:
         if self._batch.is_batch and not self._batch.labelled:
             arcs = self._flat_marginals(logs)
             if np.isfinite(self._totals[0]).all():
-                return self._batch.squares(arcs)
+                return self._listed(self._batch.squares(arcs))
         return self._each(lambda index: self._feasible_marginals(index, logs))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,15 @@ from crossarc.errors import InfeasibleError, ScoreError
 from crossarc.inference.questions import dependence, information, likelihood
 from crossarc.inference.runtime.answers import Answers
 from crossarc.inference.runtime.batch import Batch, Scores
+from crossarc.inference.typed import Root
 from crossarc.once import once
 from crossarc.parallel import thread_count
 from crossarc.trees import Tree
 
-__all__ = ["Root", "TreeHooks"]
+__all__ = ["TreeHooks"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Root = Literal["single", "multi"]
 T = TypeVar("T")
 
 
@@ -160,16 +160,18 @@ class TreeHooks(ABC):
     def _answers(self) -> Answers:
         return Answers((self._batch.sizes**3 + 1000).tolist(), self._threads)
 
-    def _each(self, answer: Callable[[int], T]) -> T | list[T]:
-        """The answer for the sentence, or the list of answers for a batch."""
-        answers = [answer(index) for index in range(len(self._batch))]
-        return answers if self._batch.is_batch else answers[0]
+    def _each(self, answer: Callable[[int], T]) -> T:
+        """The answer for the sentence, or the list of answers for a batch: see `per_sentence`."""
+        return self._listed([answer(index) for index in range(len(self._batch))])
 
-    def _in_parallel(self, answer: Callable[[int], T]) -> T | list[T]:
+    def _listed(self, answers: list[T]) -> T:
+        """The answer for the sentence, or the list."""
+        return cast(T, answers) if self._batch.is_batch else answers[0]
+
+    def _in_parallel(self, answer: Callable[[int], T]) -> T:
         """The same over threads; marginals, which all such answers need, come first."""
         self._each(lambda index: self._feasible_marginals(index, False))
-        found = self._answers.all(answer)
-        return found if self._batch.is_batch else found[0]
+        return self._listed(self._answers.all(answer))
 
     def _head_probabilities(self, index: int) -> Floats:
         """Marginals [h, m], labels summed over."""

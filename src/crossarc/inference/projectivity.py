@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack, overload
 
-from crossarc.inference.distribution import Root
+from numpy.typing import NDArray
+
 from crossarc.inference.projective import ProjectiveTrees
 from crossarc.inference.runtime.batch import Scores
 from crossarc.inference.spanning import SpanningTrees
+from crossarc.inference.typed import Options, Root
 
 __all__ = ["projective_log_prob"]
+
+
+@overload
+def projective_log_prob(
+    scores: NDArray[Any], *, lengths: None = None, **options: Unpack[Options]
+) -> float: ...
+
+
+@overload
+def projective_log_prob(
+    scores: Scores, *, lengths: Sequence[int], **options: Unpack[Options]
+) -> list[float]: ...
+
+
+@overload
+def projective_log_prob(
+    scores: Sequence[NDArray[Any]], **options: Unpack[Options]
+) -> list[float]: ...
 
 
 def projective_log_prob(
@@ -20,7 +40,7 @@ def projective_log_prob(
     root: Root = "single",
     lengths: Sequence[int] | None = None,
     threads: int | None = None,
-) -> Any:
+) -> float | list[float]:
     """Log of the probability that a tree drawn from `SpanningTrees` is projective.
 
     log Z of the projective trees less log Z of all trees, both as sums of two floats: right to
@@ -46,4 +66,4 @@ def projective_log_prob(
             return -math.inf
         return min(0.0, math.fsum([*part, -total[0], -total[1]]))
 
-    return every._each(share)
+    return every._listed([share(index) for index in range(len(every._batch))])

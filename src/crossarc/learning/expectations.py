@@ -24,7 +24,7 @@ Bools = NDArray[np.bool_]
 
 
 def minimum_risk(
-    trees: type[TreeDistribution],
+    trees: type[TreeDistribution[Any]],
     scores: Sequence[Floats],
     costs: Sequence[Floats],
     root: Root = "single",
@@ -55,7 +55,7 @@ def minimum_risk(
 
 
 def hidden_trees(
-    trees: type[TreeDistribution],
+    trees: type[TreeDistribution[Any]],
     scores: Sequence[Floats],
     allowed: Sequence[Bools],
     root: Root = "single",

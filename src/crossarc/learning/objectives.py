@@ -7,7 +7,7 @@ may be missing (-1): the sum over all trees that agree with the others then repl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class Objective(Protocol):
 
     def __call__(
         self,
-        trees: type[TreeDistribution],
+        trees: type[TreeDistribution[Any]],
         scores: Sequence[Floats],
         heads: Sequence[Ints],
         root: Root = "single",
@@ -38,7 +38,7 @@ class Objective(Protocol):
 
 
 def log_linear(
-    trees: type[TreeDistribution],
+    trees: type[TreeDistribution[Any]],
     scores: Sequence[Floats],
     heads: Sequence[Ints],
     root: Root = "single",
@@ -73,7 +73,7 @@ def log_linear(
 
 
 def perceptron(
-    trees: type[TreeDistribution],
+    trees: type[TreeDistribution[Any]],
     scores: Sequence[Floats],
     heads: Sequence[Ints],
     root: Root = "single",

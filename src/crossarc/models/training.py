@@ -148,7 +148,7 @@ class _LinearTask:
         self.kept = self._means()
 
 
-def _family(options: GraphOptions) -> tuple[type[TreeDistribution], RootRule]:
+def _family(options: GraphOptions) -> tuple[type[TreeDistribution[Any]], RootRule]:
     """The trees to learn, and their root rule."""
     return ProjectiveTrees if options.projective else SpanningTrees, options.root or "single"
 

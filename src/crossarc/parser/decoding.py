@@ -84,11 +84,11 @@ class ScoreDecoder:
     def check(self, options: ParseOptions) -> None:
         """All options can be served."""
 
-    def trees(self, scores: Any, options: ParseOptions) -> TreeDistribution:
+    def trees(self, scores: Any, options: ParseOptions) -> TreeDistribution[Any]:
         """The distribution of a sentence or a batch."""
         return self._family(options)(scores, root=self.root, threads=options.threads)
 
-    def _family(self, options: ParseOptions) -> type[TreeDistribution]:
+    def _family(self, options: ParseOptions) -> type[TreeDistribution[Any]]:
         projective = self.projective if options.projective is None else options.projective
         return ProjectiveTrees if projective else SpanningTrees
 
@@ -177,7 +177,7 @@ class ScoreDecoder:
         given = {m: h for m, h in enumerate(sentence.heads.tolist(), 1) if h >= 0}
         fixed = constrain(scores, heads=given)
         family = self._family(options)
-        attempts: list[tuple[type[TreeDistribution], RootRule]] = [
+        attempts: list[tuple[type[TreeDistribution[Any]], RootRule]] = [
             (family, self.root),
             (SpanningTrees, self.root),
             (family, "multi"),
@@ -196,10 +196,11 @@ class ScoreDecoder:
         for rank, tree in enumerate(best, 1):
             copy = sentence.copy()
             heads, words = tree_arcs(tree.heads)
-            write_tree(copy, heads, _relations(self.model, sentence, tree.labels, options))
+            labels = np.asarray(tree.labels)
+            write_tree(copy, heads, _relations(self.model, sentence, labels, options))
             if marginals is not None:
                 arcs = marginals.sum(axis=2)[heads, words]
-                joint = marginals[heads, words, tree.labels]
+                joint = marginals[heads, words, labels]
                 write_probabilities(copy, arcs, joint / arcs, entropy)
             set_comments(
                 copy,
@@ -263,7 +264,7 @@ class TreeDecoder:
         )
 
 
-def _quantities(trees: TreeDistribution, options: ParseOptions) -> tuple[Any, Any, Any]:
+def _quantities(trees: TreeDistribution[Any], options: ParseOptions) -> tuple[Any, Any, Any]:
     """The chosen trees of one sentence or a batch; with `probabilities` marginals and entropies."""
     chosen = trees.min_risk() if options.min_risk else trees.argmax()
     if not options.probabilities:

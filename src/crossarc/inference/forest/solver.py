@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Solver(Protocol):
 class ForestSolver:
     """Sums and best trees from forests; see `Solver`."""
 
-    def __init__(self, owner: ForestTrees) -> None:
+    def __init__(self, owner: ForestTrees[Any]) -> None:
         self._owner = owner
 
     @once

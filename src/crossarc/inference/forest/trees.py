@@ -25,6 +25,7 @@ from crossarc.inference.forest.solver import ForestSolver, Solver
 from crossarc.inference.questions.information import has_several_roots
 from crossarc.inference.questions.likelihood import log_prob_under
 from crossarc.inference.runtime.batch import Scores
+from crossarc.inference.typed import Size, per_sentence
 from crossarc.once import once
 from crossarc.trees import Tree
 
@@ -38,7 +39,7 @@ Shorts = NDArray[np.int32]
 _MOST_PARTS = 1 << 31
 
 
-class ForestTrees(TreeDistribution):
+class ForestTrees(TreeDistribution[Size]):
     """Trees that a deduction system derives, by packed forests.
 
     A sub-class overrides `_emit`. If it has factors, its constructor accepts each as a keyword
@@ -83,7 +84,8 @@ class ForestTrees(TreeDistribution):
             numbering: the numbers of the parts of each factor that is scored.
         """
 
-    def marginals(self, part: str = "arc") -> Any:
+    @per_sentence
+    def marginals(self, part: str = "arc") -> Floats:
         """Probability of each part; read-only.
 
         Args:
@@ -92,11 +94,13 @@ class ForestTrees(TreeDistribution):
         """
         return self._part_marginals(part, False)
 
-    def log_marginals(self, part: str = "arc") -> Any:
+    @per_sentence
+    def log_marginals(self, part: str = "arc") -> Floats:
         """Log-probability of each part, also where the probability itself would be 0; read-only."""
         return self._part_marginals(part, True)
 
-    def max_marginals(self, part: str = "arc") -> Any:
+    @per_sentence
+    def max_marginals(self, part: str = "arc") -> Floats:
         """For each part the score of the best tree that has it, -inf without one; read-only."""
         self._check_part(part)
         tables = self._answers.once(
@@ -212,7 +216,7 @@ class ForestTrees(TreeDistribution):
     def _marginals(self, index: int, logs: bool) -> Floats:
         return self._solver.marginals(index, "arc", logs)
 
-    def _part_marginals(self, part: str, logs: bool) -> Any:
+    def _part_marginals(self, part: str, logs: bool) -> Floats:
         self._check_part(part)
         if part == "arc":
             return self._all_marginals(logs)

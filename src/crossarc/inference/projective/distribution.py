@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.distribution import Root
 from crossarc.inference.factors import Given
 from crossarc.inference.forest.arrays import Arrays, Numbering
 from crossarc.inference.forest.solver import Solver
@@ -18,6 +17,7 @@ from crossarc.inference.projective.model import Model, model_for
 from crossarc.inference.projective.sibling.rules import Sibling
 from crossarc.inference.questions.likelihood import log_prob_by_parts
 from crossarc.inference.runtime.batch import Scores
+from crossarc.inference.typed import Many, One, Options, Root, Size
 from crossarc.once import once
 from crossarc.trees import Tree
 
@@ -26,7 +26,13 @@ __all__ = ["ProjectiveTrees"]
 Floats = NDArray[np.float64]
 
 
-class ProjectiveTrees(ForestTrees):
+class ProjectiveOptions(Options, total=False):
+    """Keyword arguments of `ProjectiveTrees`, besides scores and lengths."""
+
+    sibling: Given | Sequence[Given] | None
+
+
+class ProjectiveTrees(ForestTrees[Size]):
     """All projective dependency trees over a sentence.
 
     Sums, best trees and marginals in O(n^3), also with sibling factors; labels add O(labels n^2).
@@ -50,6 +56,40 @@ class ProjectiveTrees(ForestTrees):
 
     #: All models; the one with fewest factors that scores all given ones is used.
     models: ClassVar[tuple[Model, ...]] = (FirstOrder(), Sibling())
+
+    @overload
+    def __init__(
+        self: ProjectiveTrees[One],
+        scores: NDArray[Any],
+        *,
+        lengths: None = None,
+        **options: Unpack[ProjectiveOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: ProjectiveTrees[Many],
+        scores: NDArray[Any] | Sequence[NDArray[Any]],
+        *,
+        lengths: Sequence[int],
+        **options: Unpack[ProjectiveOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: ProjectiveTrees[Many],
+        scores: Sequence[NDArray[Any]],
+        **options: Unpack[ProjectiveOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        scores: Scores,
+        *,
+        lengths: Sequence[int] | None = None,
+        **options: Unpack[ProjectiveOptions],
+    ) -> None: ...
 
     def __init__(
         self,

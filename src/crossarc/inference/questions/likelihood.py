@@ -21,7 +21,7 @@ __all__ = ["arcs_of", "expected_attachment", "log_prob", "log_prob_by_parts", "l
 Floats = NDArray[np.float64]
 
 
-def log_prob(trees: TreeHooks, tree: Any, heads: Any) -> Any:
+def log_prob(trees: TreeHooks, tree: Any, heads: Any) -> float:
     """`TreeDistribution.log_prob`."""
     if (tree is None) == (heads is None):
         raise ValueError("give either a tree or heads=")
@@ -32,7 +32,7 @@ def log_prob(trees: TreeHooks, tree: Any, heads: Any) -> Any:
     return trees._each(lambda index: trees._tree_log_prob(index, some[index]))
 
 
-def expected_attachment(trees: TreeHooks, tree: Any) -> Any:
+def expected_attachment(trees: TreeHooks, tree: Any) -> float:
     """`TreeDistribution.expected_attachment`."""
     some = trees._given(tree, Tree)
 

@@ -7,13 +7,15 @@ wait for the compilation of sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.distribution import TreeDistribution, certified
 from crossarc.inference.questions.dependence import head_entropies, information_of_word
+from crossarc.inference.runtime.batch import Scores
 from crossarc.inference.runtime.lockstep import LOG_MARGINALS, LOG_PARTITION, MARGINALS
 from crossarc.inference.runtime.packing import spread_labels
 from crossarc.inference.spanning.matrix_tree.sums import (
@@ -21,6 +23,7 @@ from crossarc.inference.spanning.matrix_tree.sums import (
     sum_over_trees,
     weight_gradients,
 )
+from crossarc.inference.typed import Many, One, Options, Root, Size
 from crossarc.once import once
 from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
@@ -35,7 +38,7 @@ Ints = NDArray[np.int64]
 _LARGEST_ERROR = 1e-12
 
 
-class SpanningTrees(TreeDistribution):
+class SpanningTrees(TreeDistribution[Size]):
     """All dependency trees over a sentence, crossing arcs included.
 
     Sums by the matrix-tree theorem in O(n^3), accurate to the last digits at any scale of the
@@ -55,6 +58,48 @@ class SpanningTrees(TreeDistribution):
     """
 
     _sums: Floats | None = None
+
+    @overload
+    def __init__(
+        self: SpanningTrees[One],
+        scores: NDArray[Any],
+        *,
+        lengths: None = None,
+        **options: Unpack[Options],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: SpanningTrees[Many],
+        scores: NDArray[Any] | Sequence[NDArray[Any]],
+        *,
+        lengths: Sequence[int],
+        **options: Unpack[Options],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: SpanningTrees[Many], scores: Sequence[NDArray[Any]], **options: Unpack[Options]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        scores: Scores,
+        *,
+        lengths: Sequence[int] | None = None,
+        **options: Unpack[Options],
+    ) -> None: ...
+
+    def __init__(
+        self,
+        scores: Scores,
+        *,
+        root: Root = "single",
+        lengths: Sequence[int] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(scores, root=root, lengths=lengths, threads=threads)
 
     def _sum(self, quantity: int) -> Floats:
         """A quantity of the batch; log Z comes with it."""

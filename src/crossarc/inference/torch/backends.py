@@ -18,6 +18,7 @@ from crossarc.errors import ScoreError
 from crossarc.inference.distribution import Root, TreeDistribution
 from crossarc.inference.projective import ProjectiveTrees
 from crossarc.inference.spanning import SpanningTrees
+from crossarc.inference.typed import Many
 from crossarc.trees import Tree
 
 __all__ = ["Kernels", "Lengths", "backend_for"]
@@ -59,7 +60,7 @@ class Kernels:
         else:
             words = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
         kind = ProjectiveTrees if projective else SpanningTrees
-        self.trees: TreeDistribution = kind(scores.numpy(), root=root, lengths=words)
+        self.trees: TreeDistribution[Many] = kind(scores.numpy(), root=root, lengths=words)
         self._shape, self._dtype, self._words = tuple(scores.shape), scores.dtype, words
 
     def log_partition(self, with_marginals: bool) -> Tensor:
