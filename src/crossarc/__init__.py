@@ -1,13 +1,11 @@
 """crossarc: dependency parsing in which arcs may cross.
 
-Public names are loaded when first used, so `import crossarc` is quick.
+Public names are loaded when first used, so `import crossarc` is quick. Nothing else is imported
+here: until `crossarc.app` is loaded, an interrupt of the command line prints a traceback.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING
-
+# Type checkers take this name to be true, as that of `typing`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from crossarc.errors import (
         CrossarcError,
@@ -86,6 +84,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'crossarc' has no attribute '{name}'")
+    import importlib
+
     value = getattr(importlib.import_module(f"crossarc.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

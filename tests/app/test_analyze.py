@@ -130,10 +130,12 @@ def test_bad_data_leaves_the_old_files(tmp_path: Path) -> None:
 
 def test_incomplete_sentences_are_left_out_and_counted(tmp_path: Path) -> None:
     write_conllu([*sample("nl"), Sentence.build(["loose"])], tmp_path / "partial.conllu")
+    last_row = (tmp_path / "partial.conllu").read_bytes().rstrip().count(b"\n") + 1
     shown = crossarc("analyze", "partial.conllu", "--format", "json", cwd=tmp_path)
     assert shown.returncode == 0
     assert shown.stderr == (
-        b"crossarc: partial.conllu: left out 1 sentence with a word without a head\n"
+        b"crossarc: partial.conllu: left out 1 sentence with a word without a head; the first: "
+        b"partial.conllu:%d: word 1 has no head: fill in the HEAD column first\n" % last_row
     )
     (bank,) = json.loads(shown.stdout)["treebanks"]
     assert (bank["sentences"], bank["incomplete_sentences"]) == (len(sample("nl")), 1)

@@ -17,6 +17,7 @@ COMMAND_LINE = {
     "crossarc.app.cli",
     "crossarc.app.commands",
     "crossarc.app.commands.analyze",
+    "crossarc.app.commands.completion",
     "crossarc.app.commands.convert",
     "crossarc.app.commands.demo",
     "crossarc.app.commands.draw",
@@ -27,6 +28,7 @@ COMMAND_LINE = {
     "crossarc.app.commands.train",
     "crossarc.app.commands.warmup",
     "crossarc.app.files",
+    "crossarc.app.selection",
     "crossarc.app.tables",
     "crossarc.errors",
     "crossarc.models",
@@ -60,6 +62,16 @@ def test_modules_loaded(code: str, own: set[str]) -> None:
     modules = loaded_after(code)
     assert {name for name in modules if name.partition(".")[0] == "crossarc"} == own
     assert not {name.partition(".")[0] for name in modules} & set(HEAVY)
+
+
+def test_nothing_is_imported_before_interrupts_are_quiet() -> None:
+    """`crossarc.app` lets an interrupt end the program; before that it would print a traceback."""
+    before = loaded_after("")
+    assert loaded_after("import crossarc.app") - before <= {
+        "__future__",
+        "crossarc",
+        "crossarc.app",
+    }
 
 
 def test_reading_and_scoring_load_no_compiler() -> None:

@@ -1,12 +1,10 @@
 """The command line."""
 
-from __future__ import annotations
-
+import _signal  # `signal` without names that are enums, which take milliseconds to import
 import os
-import signal
 import sys
 
 if os.path.basename(sys.argv[0]) == "crossarc":
     # While the command line is loaded there is nothing to clean up: an interrupt ends the program
     # at once, without a traceback.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)

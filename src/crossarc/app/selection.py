@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Pair = tuple[Sentence, Sentence | None]
 
-__all__ = ["Selection"]
+__all__ = ["Headless", "Selection"]
 
 
 class Selection:
@@ -34,10 +34,8 @@ class Selection:
         self.names, self.nonprojective, self.limit = names, nonprojective, limit
         self.drawn = 0
         self.drawn_names: set[str | None] = set()
-        self.incomplete = 0
-        self.first_incomplete: TreebankError | None = None
+        self.headless = Headless(reader.name)
         self.has_more = False
-        self.location = Location(reader)
 
     def __iter__(self) -> Iterator[Pair]:
         chosen = self._chosen()
@@ -51,30 +49,28 @@ class Selection:
         from crossarc.draw.picture import paired
         from crossarc.draw.spans import nonprojective
 
-        other = None if self.other is None else Location(self.other)
-        for sentence, twin in paired(self.location, other):
+        for sentence, twin in paired(self.reader, self.other):
             if self.names and sentence.sent_id not in self.names:
                 continue
-            missing = self.location.missing_head(sentence)
-            if missing is None and twin is not None and other is not None:
-                missing = other.missing_head(twin)
+            missing = missing_head(sentence)
+            if missing is None and twin is not None:
+                missing = missing_head(twin)
             if missing is not None:
                 if self.names:
                     raise missing
-                self.incomplete += 1
-                self.first_incomplete = self.first_incomplete or missing
+                self.headless.note(missing)
             elif not self.nonprojective or any(nonprojective(sentence.tree.heads.tolist())):
                 yield sentence, twin
 
     @contextmanager
     def located(self, sentence: Sentence) -> Iterator[None]:
-        """Add file and line to an error about the last sentence."""
+        """Add file and line to an error about a sentence."""
         try:
             yield
         except TreebankError as error:
             if error.source is not None:
                 raise
-            raise self.location.error(error.what, sentence) from None
+            raise error_at(sentence, error.what, sentence.line) from None
 
     def check(self) -> None:
         """Raise an error if a sentence that was asked for is not there."""
@@ -87,13 +83,8 @@ class Selection:
     def report(self, *, stopped_by_default: bool) -> None:
         """Say on stderr which sentences were left out."""
         name = self.reader.name
+        self.headless.report()
         messages = []
-        if self.incomplete:
-            left_out = counted(self.incomplete, "sentence")
-            messages.append(
-                f"{name}: left out {left_out} with a word without a head; "
-                f"the first: {self.first_incomplete}"
-            )
         if self.has_more and stopped_by_default:
             messages.append(
                 f"{name}: drew the first {self.drawn} sentences; use --all for all of them, or -n"
@@ -104,34 +95,47 @@ class Selection:
             print(f"crossarc: {message}", file=sys.stderr)
 
 
-class Location(Iterator["Sentence"]):
-    """Sentences of a reader, with the line at which the last one begins."""
+class Headless:
+    """Sentences with a word without a head: how many, and where the first is."""
 
-    def __init__(self, reader: SentenceReader) -> None:
-        self.reader = reader
-        self.line = self._next = 1
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._count = 0
+        self.first: TreebankError | None = None
 
-    def __next__(self) -> Sentence:
-        sentence = next(self.reader)
-        self.line = self._next
-        self._next += bytes(sentence).count(b"\n")
-        return sentence
+    def watch(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """Pass sentences through, and note those without a head."""
+        for sentence in sentences:
+            if (missing := missing_head(sentence)) is not None:
+                self.note(missing)
+            yield sentence
 
-    def missing_head(self, sentence: Sentence) -> TreebankError | None:
-        """What to say of the last sentence if one of its words has no head."""
-        absent = (sentence.heads < 0).nonzero()[0]
-        if not len(absent):
-            return None
-        word = str(absent[0] + 1)
-        rows = bytes(sentence).decode().split("\n")
-        offset = next(i for i, row in enumerate(rows) if row.partition("\t")[0] == word)
-        what = f"word {word} has no head: fill in the HEAD column first"
-        return self.error(what, sentence, offset)
+    def note(self, missing: TreebankError) -> None:
+        """Count a sentence."""
+        self._count += 1
+        self.first = self.first or missing
 
-    def error(self, what: str, sentence: Sentence, offset: int = 0) -> TreebankError:
-        """An error about the last sentence, with file and line.
+    def report(self) -> None:
+        """Say on stderr that they were left out, if there are any."""
+        if self._count:
+            sentences = counted(self._count, "sentence")
+            print(
+                f"crossarc: {self._name}: left out {sentences} with a word without a head; "
+                f"the first: {self.first}",
+                file=sys.stderr,
+            )
 
-        Lines cannot be counted past sentences that were skipped.
-        """
-        line = None if self.reader.skipped else self.line + offset
-        return TreebankError(what, source=self.reader.name, line=line, sent_id=sentence.sent_id)
+
+def missing_head(sentence: Sentence) -> TreebankError | None:
+    """What to say of a sentence if one of its words has no head."""
+    absent = (sentence.heads < 0).nonzero()[0]
+    if not len(absent):
+        return None
+    word = int(absent[0]) + 1
+    what = f"word {word} has no head: fill in the HEAD column first"
+    return error_at(sentence, what, sentence.line_of(word))
+
+
+def error_at(sentence: Sentence, what: str, line: int | None) -> TreebankError:
+    """An error about a line of a sentence."""
+    return TreebankError(what, source=sentence.source, line=line, sent_id=sentence.sent_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from contextlib import ExitStack
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +22,7 @@ from crossarc.app.files import (
     stdin_once,
     treebank_names,
 )
+from crossarc.app.selection import Headless
 from crossarc.errors import TreebankError
 
 if TYPE_CHECKING:
@@ -134,18 +134,15 @@ def _study(
     if show is not None:
         constraints = () if re.fullmatch(_SHAPES, show) else (show,)
         examples = Examples(limit=None, only=show)
-    study = study_constraints(Progress(reader), constraints, order=order.value, examples=examples)
+    headless = Headless(reader.name)
+    sentences = headless.watch(Progress(reader))
+    study = study_constraints(sentences, constraints, order=order.value, examples=examples)
     report_skipped(reader)
     incomplete = study.profile.incomplete
     if study.sentences == 0:
         what = "no sentence has a head for every word" if incomplete else "there is no sentence"
         raise TreebankError(f"{what}; give a treebank with trees", source=reader.name)
-    if incomplete:
-        left_out = counted(incomplete, "sentence")
-        print(
-            f"crossarc: {reader.name}: left out {left_out} with a word without a head",
-            file=sys.stderr,
-        )
+    headless.report()
     return study
 
 

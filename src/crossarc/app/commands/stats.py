@@ -20,6 +20,7 @@ from crossarc.app.files import (
     report_skipped,
     stdin_once,
 )
+from crossarc.app.selection import Headless
 from crossarc.app.tables import text_table
 
 if TYPE_CHECKING:
@@ -38,10 +39,11 @@ def stats(
     from crossarc.analysis import Profile, profile
 
     stdin_once(*files)
-    profiles = []
+    profiles, headless = [], list[Headless]()
     for file in files:
         reader = open_treebank(file, format=source, on_error=on_error)
-        profiles.append((file, profile(Progress(reader))))
+        headless.append(Headless(reader.name))
+        profiles.append((file, profile(headless[-1].watch(Progress(reader)))))
         report_skipped(reader)
     if len(profiles) > 1:
         profiles.append(("total", sum((one for _, one in profiles), Profile())))
@@ -52,6 +54,9 @@ def stats(
         print(json.dumps({"treebanks": rows}, ensure_ascii=False, indent=1))
     else:
         print(profile_table(profiles))
+        first = next((one.first for one in headless if one.first), None)
+        if first is not None:
+            print(f"the first: {first}")
 
 
 def profile_table(profiles: list[tuple[str, Profile]]) -> str:
