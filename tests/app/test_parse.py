@@ -7,13 +7,16 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 from support.shell import COMMAND, crossarc
 
-from crossarc import Sentence, read_conllu, write_conllu
+from crossarc import Sentence, load, read_conllu, write_conllu
 from crossarc.text import rebuild_text
 from crossarc.treebank import SAMPLE_PATH, sample
 
@@ -241,6 +244,32 @@ def test_a_coprocess_gets_each_tree_at_once(form: str | None) -> None:
             assert (parsed.heads >= 0).all()
         process.stdin.close()
         assert process.wait(60) == 0
+
+
+def test_text_that_is_decided_is_written_while_the_input_waits() -> None:
+    """Every sentence that the tokeniser has decided, also those that do not fill a batch."""
+    text, ended = "Who knows?\n\n" * 25_000, False
+
+    def pieces() -> Iterator[str]:
+        nonlocal ended
+        yield text
+        ended = True
+
+    sentences = load("en").needed_tokenizer.tokenize(pieces())
+    decided = sum(1 for _ in takewhile(lambda _: not ended, sentences))
+    assert 20_000 < decided < 25_000
+    assert decided % 256
+    command = [COMMAND, "parse", "--text", "-m", "en"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        writer = threading.Thread(target=process.stdin.write, args=(text.encode(),))
+        writer.start()
+        found = 0
+        while found < decided:
+            found += process.stdout.readline() == b"# text = Who knows?\n"
+        writer.join()
+        process.kill()
 
 
 @pytest.mark.parametrize("form", ["--lines", "--text", None])

@@ -89,8 +89,8 @@ def parse(
 ) -> None:
     """Parse sentences or raw text; HEAD and DEPREL of the input are replaced.
 
-    From a pipe or a terminal, the trees of --lines, --tokenized and of treebanks are written as
-    soon as the input waits.
+    From a pipe or a terminal, trees are written as soon as the input waits; with --text when a
+    quarter of a million characters have come, or the input ends.
     """
     from crossarc.parser import ParseOptions
 
@@ -180,11 +180,11 @@ def _parse_one(
 
     pieces = read_text(source or path)
     if form == "text":
-        parsed = parser.parse_text(pieces, **options)
+        sentences = parser.needed_tokenizer.tokenize(pieces)
     else:
         tokenizer = None if form == "tokenized" else parser.needed_tokenizer
         sentences = line_sentences(split_lines(pieces), tokenizer)
-        parsed = _parsed(parser, sentences, source is not None, options)
+    parsed = _parsed(parser, sentences, source is not None, options)
     write_conllu(Progress(parsed, path, quiet=target == "-"), target)
 
 
