@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 
 import pytest
@@ -265,11 +265,13 @@ def test_text_that_is_decided_is_written_while_the_input_waits() -> None:
         assert process.stdout is not None
         writer = threading.Thread(target=process.stdin.write, args=(text.encode(),))
         writer.start()
-        found = 0
-        while found < decided:
-            found += process.stdout.readline() == b"# text = Who knows?\n"
-        writer.join()
+        watchdog = threading.Timer(120, process.kill)
+        watchdog.start()
+        texts = (line for line in process.stdout if line == b"# text = Who knows?\n")
+        assert sum(1 for _ in islice(texts, decided)) == decided
+        watchdog.cancel()
         process.kill()
+        writer.join()
 
 
 @pytest.mark.parametrize("form", ["--lines", "--text", None])
