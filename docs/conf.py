@@ -6,6 +6,8 @@ import importlib.util
 import re
 from typing import Any
 
+from sphinx.pycode import ModuleAnalyzer
+
 import crossarc
 
 project = "crossarc"
@@ -37,6 +39,11 @@ autodoc_type_aliases = {
         "OnError",
         "Order",
         "Drawable",
+        "Arc",
+        "Function",
+        "Given",
+        "Heads",
+        "Root",
     )
 }
 add_module_names = False
@@ -50,8 +57,18 @@ _ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
 _ITEM = re.compile(r"(\w+): \S")
 
 
+_analyze = ModuleAnalyzer.analyze
+
+
+def _analyze_implementations(analyzer: ModuleAnalyzer) -> None:
+    """Show the signature of the implementation, which names all arguments, not the overloads."""
+    _analyze(analyzer)
+    analyzer.overloads.clear()
+
+
 def setup(app: Any) -> None:
     """Make reStructuredText of the docstrings, before napoleon reads their sections."""
+    ModuleAnalyzer.analyze = _analyze_implementations
     app.connect("autodoc-process-docstring", _process, priority=400)
     app.connect("autodoc-process-signature", _sign)
 

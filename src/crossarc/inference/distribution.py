@@ -240,7 +240,7 @@ class TreeDistribution(TreeHooks, Generic[Size]):
         self: TreeDistribution[Many], first: Sequence[ArrayLike], second: Sequence[ArrayLike]
     ) -> list[Floats]: ...
 
-    def joint(self, first: Any, second: Any) -> Any:
+    def joint(self, first: Any, second: Any) -> float | Floats | list[float] | list[Floats]:
         """The probability that a tree has both of two arcs.
 
         Args:
@@ -271,7 +271,7 @@ class TreeDistribution(TreeHooks, Generic[Size]):
         self: TreeDistribution[Many], arc: Sequence[ArrayLike], given: Sequence[ArrayLike]
     ) -> list[Floats]: ...
 
-    def conditional(self, arc: Any, given: Any) -> Any:
+    def conditional(self, arc: Any, given: Any) -> float | Floats | list[float] | list[Floats]:
         """The probability of an arc in the trees that have another; arguments as for `joint`.
 
         NaN where the given arc has no probability.

@@ -46,17 +46,17 @@ def given(trees: Distribution, heads: Any, labels: Any) -> Distribution:
     return trees._with_scores(scores, range(len(arrays)), trees._threads)
 
 
-def joint(trees: TreeHooks, first: Any, second: Any) -> Any:
+def joint(trees: TreeHooks, first: Any, second: Any) -> float | Floats:
     """`TreeDistribution.joint`."""
     left, right = _read_arcs(trees._batch, first), _read_arcs(trees._batch, second)
     return trees._in_parallel(lambda index: _joint(trees, index, left[index], right[index]))
 
 
-def conditional(trees: TreeHooks, arc: Any, given: Any) -> Any:
+def conditional(trees: TreeHooks, arc: Any, given: Any) -> float | Floats:
     """`TreeDistribution.conditional`."""
     left, right = _read_arcs(trees._batch, arc), _read_arcs(trees._batch, given)
 
-    def share(index: int) -> Any:
+    def share(index: int) -> float | Floats:
         both = _joint(trees, index, left[index], right[index])
         condition = _joint(trees, index, right[index], right[index])
         with np.errstate(invalid="ignore"):
@@ -136,7 +136,7 @@ def _conditionals(trees: TreeHooks, index: int, arcs: Ints) -> Floats:
 # Arcs as users name them: (h, m), or (h, m, l) with a label.
 
 
-def _joint(trees: TreeHooks, index: int, left: Ints, right: Ints) -> Any:
+def _joint(trees: TreeHooks, index: int, left: Ints, right: Ints) -> float | Floats:
     probabilities = trees._head_probabilities(index)
     shape = np.broadcast_shapes(left.shape[:-1], right.shape[:-1])
     first = np.broadcast_to(left, (*shape, left.shape[-1])).reshape(-1, left.shape[-1])
@@ -204,5 +204,5 @@ def _label_shares(batch: Batch, index: int, arcs: Ints) -> Floats:
     return out
 
 
-def _float_if_scalar(values: Any) -> Any:
+def _float_if_scalar(values: Floats) -> float | Floats:
     return float(values) if np.ndim(values) == 0 else values
