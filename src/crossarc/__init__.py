@@ -7,6 +7,39 @@ here: until `crossarc.app` is loaded, an interrupt of the command line prints a 
 # Type checkers take this name to be true, as that of `typing`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from crossarc import (
+        analysis as analysis,
+    )
+    from crossarc import (
+        draw as draw,
+    )
+    from crossarc import (
+        evaluation as evaluation,
+    )
+    from crossarc import (
+        inference as inference,
+    )
+    from crossarc import (
+        learning as learning,
+    )
+    from crossarc import (
+        models as models,
+    )
+    from crossarc import (
+        parser as parser,
+    )
+    from crossarc import (
+        text as text,
+    )
+    from crossarc import (
+        transforms as transforms,
+    )
+    from crossarc import (
+        treebank as treebank,
+    )
+    from crossarc import (
+        trees as trees,
+    )
     from crossarc.errors import (
         CrossarcError,
         InfeasibleError,
@@ -81,11 +114,41 @@ __all__ = [
 ]
 
 
+# Modules that are loaded when first used, as in `ca.draw.svg(tree)`.
+_MODULES = {
+    "analysis",
+    "draw",
+    "evaluation",
+    "inference",
+    "learning",
+    "models",
+    "parser",
+    "text",
+    "transforms",
+    "treebank",
+    "trees",
+}
+# What people look for here, and where it is.
+_ELSEWHERE = {
+    "parse": 'ca.load("en")(text), or the method parse of a Parser',
+    "train": "ca.Parser.train(sentences)",
+    "read": "ca.read_conllu(path)",
+    "parse_conllu": "ca.read_conllu(path)",
+    "write": "ca.write_conllu(sentences, path)",
+    "sample": "ca.treebank.sample()",
+    "svg": "ca.draw.svg(tree)",
+    "Tokenizer": "ca.text.Tokenizer",
+}
+
+
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'crossarc' has no attribute '{name}'")
+    if name not in _HOMES and name not in _MODULES:
+        hint = f": use {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module 'crossarc' has no attribute '{name}'{hint}")
     import importlib
 
+    if name in _MODULES:
+        return importlib.import_module(f"crossarc.{name}")
     value = getattr(importlib.import_module(f"crossarc.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

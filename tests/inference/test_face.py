@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import crossarc as ca
+from crossarc.inference.face import ELSEWHERE
 
 KINDS = [ca.SpanningTrees, ca.ProjectiveTrees]
 
@@ -67,3 +68,39 @@ def test_no_tree():
     trees = ca.SpanningTrees(scores)
     assert "No tree is possible." in trees._repr_html_()
     assert repr(trees) == "<SpanningTrees: 2 words, single root, log Z = -inf>"
+
+
+@pytest.mark.parametrize(
+    ("name", "used"),
+    [("topk", "kbest(k)"), ("partition", "log_partition()"), ("mode", "argmax()")],
+)
+def test_names_of_other_libraries(name, used):
+    trees = ca.SpanningTrees(np.zeros((3, 3)))
+    message = f"SpanningTrees has no attribute '{name}': use {used}"
+    with pytest.raises(AttributeError, match=re.escape(message)):
+        getattr(trees, name)
+    method = used.partition("(")[0]
+    assert callable(getattr(trees, method))
+
+
+def test_other_names_are_not_there():
+    trees = ca.SpanningTrees(np.zeros((3, 3)))
+    assert not hasattr(trees, "nothing")
+    assert not hasattr(trees, "_repr_png_")
+
+
+def test_every_hint_names_a_method():
+    for used in ELSEWHERE.values():
+        assert callable(getattr(ca.SpanningTrees, used.partition("(")[0]))
+
+
+@pytest.mark.parametrize(
+    ("scores", "remedy"),
+    [
+        ([[0.0, 1.0], [0.0, 0.0]], "give one sentence as np.array(scores)"),
+        (np.zeros((2, 4, 4)), "a padded one comes with lengths="),
+    ],
+)
+def test_shapes_that_are_nearly_right(scores, remedy):
+    with pytest.raises(ca.ScoreError, match=re.escape(remedy)):
+        ca.SpanningTrees(scores)

@@ -10,7 +10,7 @@ from itertools import count, islice
 
 import pytest
 
-from crossarc import Sentence
+from crossarc import Sentence, load
 from crossarc.parser import Parser
 from crossarc.parser.batches import _READ_AHEAD, full_batches, ready_items
 from crossarc.parser.lines import line_sentences, split_lines
@@ -171,3 +171,13 @@ def test_how_a_parser_shows_itself(parser: Parser, projective_parser: Parser) ->
     assert "<caption>LinearModel</caption>" in model._repr_html_()  # type: ignore[attr-defined]
     measured = Parser(model, False, "single", training={"uas": 90.0, "las": 81.256})
     assert repr(measured).endswith("; dev: UAS 90.00, LAS 81.26>")
+
+
+def test_a_string_is_split_into_lines() -> None:
+    found = load("en").parse_lines("I saw it.\n\nYou too.")
+    assert [sentence.text for sentence in found] == ["I saw it.", "You too."]
+
+
+def test_bytes_are_no_text() -> None:
+    with pytest.raises(TypeError, match="decode the bytes"):
+        load("en")(b"I saw it.")  # type: ignore[call-overload]

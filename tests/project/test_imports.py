@@ -64,6 +64,20 @@ def test_modules_loaded(code: str, own: set[str]) -> None:
     assert not {name.partition(".")[0] for name in modules} & set(HEAVY)
 
 
+def test_modules_are_attributes() -> None:
+    """Without an import of their own; loaded when first used."""
+    shown = "import crossarc as ca; print(ca.draw.text(ca.Tree([2, 0]), forms=['a', 'b']))"
+    assert subprocess.run([sys.executable, "-c", shown], check=True, capture_output=True).stdout
+    assert not {name for name in loaded_after("import crossarc as ca; ca.trees") if "draw" in name}
+
+
+def test_names_that_are_elsewhere() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'parse': use ca.load"):
+        ca.parse  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        ca.nothing  # noqa: B018
+
+
 def test_nothing_is_imported_before_interrupts_are_quiet() -> None:
     """`crossarc.app` lets an interrupt end the program; before that it would print a traceback."""
     before = loaded_after("")

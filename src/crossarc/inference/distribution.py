@@ -6,13 +6,13 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Generic, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crossarc.inference.arithmetic.rng import stream
-from crossarc.inference.face import html, line
+from crossarc.inference.face import ELSEWHERE, html, line
 from crossarc.inference.hooks import TreeHooks
 from crossarc.inference.questions import dependence, information, likelihood, moments
 from crossarc.inference.typed import Many, One, Root, Size, per_sentence
@@ -53,6 +53,15 @@ class TreeDistribution(TreeHooks, Generic[Size]):
 
     def _repr_html_(self) -> str:
         return html(self)
+
+    # Type checkers would take every name for an attribute.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            used = f": use {ELSEWHERE[name]}" if name in ELSEWHERE else ""
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}{used}", name=name, obj=self
+            )
 
     # Sums over trees.
 

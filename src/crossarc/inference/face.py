@@ -11,7 +11,29 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from crossarc.inference.distribution import TreeDistribution
 
-__all__ = ["html", "line"]
+__all__ = ["ELSEWHERE", "html", "line"]
+
+#: What users of torch-struct, SuPar, SynJax and networkx type first, and what it is called here.
+ELSEWHERE = {
+    "partition": "log_partition()",
+    "log_z": "log_partition()",
+    "logZ": "log_partition()",
+    "inside": "log_partition()",
+    "mode": "argmax()",
+    "max": "argmax(), whose tree has a score",
+    "best": "argmax()",
+    "viterbi": "argmax()",
+    "decode": "argmax()",
+    "mbr": "min_risk()",
+    "marginal": "marginals()",
+    "marginals_for_template_variables": "marginals()",
+    "topk": "kbest(k)",
+    "top_k": "kbest(k)",
+    "kmax": "kbest(k)",
+    "prob": "log_prob(tree)",
+    "rsample": "sample(k)",
+    "condition": "given(heads)",
+}
 
 # Longer sentences have no picture, and those with factors only if it has been computed already.
 _MOST_WORDS = 30

@@ -17,7 +17,7 @@ from crossarc.models.tagger import Tagger
 from crossarc.parser.batches import full_batches, ready_items
 from crossarc.parser.decoding import Decoder, make_decoder
 from crossarc.parser.files import find_model, read_parts, write_parts
-from crossarc.parser.lines import line_sentences
+from crossarc.parser.lines import line_sentences, split_lines
 from crossarc.parser.options import ParseKeywords, ParseOptions
 from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
@@ -145,18 +145,23 @@ class Parser(Described):
         return self._parsed(self.needed_tokenizer.tokenize(pieces), chosen)
 
     def parse_lines(
-        self, lines: Iterable[str], *, tokenized: bool = False, **options: Unpack[ParseKeywords]
+        self,
+        lines: Iterable[str],
+        *,
+        tokenized: bool = False,
+        **options: Unpack[ParseKeywords],
     ) -> Iterator[Sentence]:
         """Parse text with one sentence a line; other arguments as of `parse`.
 
         Args:
-            lines: blank ones are passed over.
+            lines: blank ones are passed over; a string is split into its lines.
             tokenized: words are divided by white space; else the tokeniser divides them.
         """
         chosen = ParseOptions.build(dict(options), text=True)
         self._check(chosen)
         tokenizer = None if tokenized else self.needed_tokenizer
-        return self._parsed(line_sentences(lines, tokenizer), chosen)
+        some = split_lines([lines]) if isinstance(lines, str) else lines
+        return self._parsed(line_sentences(some, tokenizer), chosen)
 
     @overload
     def pipe(
@@ -239,6 +244,8 @@ class Parser(Described):
         """The parsed sentences of a text, or of each of several; options as of `parse`."""
         if isinstance(text, str):
             return list(self.parse(text, **options))
+        if isinstance(text, bytes):
+            raise TypeError("text must be a string: decode the bytes first")
         chosen = ParseOptions.build(dict(options), text=True)
         self._check(chosen)
         return list(self._parse_texts(text, chosen))

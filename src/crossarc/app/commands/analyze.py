@@ -71,10 +71,11 @@ def analyze(
     source: SourceFormatOption = Format.conllu,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Parse treebanks under constraints: arcs and graphs lost, pairs of words looked at.
+    """What constraints on trees would cost and save.
 
-    Covington's algorithm runs with the gold trees as its oracle, under projectivity, bounds on the
-    degree of non-projectivity, and weaker constraints, as in Nivre (2006).
+    Arcs and graphs lost, and pairs of words looked at, when Covington's algorithm runs with the
+    gold trees as its oracle, under projectivity, bounds on the degree of non-projectivity, and
+    weaker constraints, as in Nivre (2006).
     """
     from crossarc.treebank import open_output
 

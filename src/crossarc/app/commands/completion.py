@@ -32,7 +32,7 @@ class Shell(StrEnum):
 def completion(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
-    """Print a script that lets a shell complete the words of a command line.
+    """Print a script for completion in a shell.
 
     To try it: source <(crossarc completion bash). To keep it: redirect it to
     ~/.local/share/bash-completion/completions/crossarc, for zsh to _crossarc in a folder of $fpath,

@@ -70,7 +70,9 @@ def convert(
     ] = False,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Convert a treebank; CoNLL-U to CoNLL-U checks it and changes not a byte.
+    """Convert a treebank, or check it.
+
+    CoNLL-U to CoNLL-U changes not a byte.
 
     --projectivize and --deprojectivize rewrite HEAD and DEPREL where a tree changes, nothing else.
     """

@@ -27,7 +27,10 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Parse a text, and measure, draw and parse the sample bank that comes with crossarc."""
+    """Parse, measure and draw some sentences.
+
+    A text, and the sample bank that comes with crossarc.
+    """
     from crossarc.analysis import Profile, profile
     from crossarc.app.commands.stats import profile_table
     from crossarc.draw import text

@@ -115,7 +115,9 @@ def draw(
     source: SourceFormatOption = Format.conllu,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Draw trees; where arcs cross, it shows, and non-projective arcs are marked.
+    """Draw trees as text, SVG, HTML, LaTeX, PNG or PDF.
+
+    Where arcs cross, it shows, and non-projective arcs are marked.
 
     One file holds all drawings: svg and png put them below each other, tex and pdf on a page each.
     PNG and PDF need the extra: pip install "crossarc[images]".

@@ -44,7 +44,10 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     source: SourceFormatOption = Format.conllu,
 ) -> None:
-    """Score a parsed treebank, as the CoNLL 2018 scorer does; words are aligned by characters."""
+    """Score a parse against gold.
+
+    As the CoNLL 2018 scorer does; words are aligned by characters.
+    """
     from crossarc.evaluation import evaluate as score
 
     stdin_once(gold, system, compare)

@@ -87,7 +87,9 @@ def parse(
     workers: WorkersOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Parse sentences or raw text; HEAD and DEPREL of the input are replaced.
+    """Parse sentences or raw text.
+
+    HEAD and DEPREL of the input are replaced.
 
     From a pipe or a terminal, trees are written as soon as the input waits; with --text when a
     quarter of a million characters have come, or the input ends.

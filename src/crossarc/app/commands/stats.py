@@ -35,7 +35,7 @@ def stats(
     source: SourceFormatOption = Format.conllu,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Count sentences and words, and measure how non-projective the trees are."""
+    """Count sentences and words; measure non-projectivity."""
     from crossarc.analysis import Profile, profile
 
     stdin_once(*files)

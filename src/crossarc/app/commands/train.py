@@ -78,7 +78,10 @@ def train(
     on_error: OnErrorOption = OnError.stop,
     **of_kind: Any,
 ) -> None:
-    """Train a parser on a treebank, with a tokeniser and a tagger for raw text."""
+    """Train a parser on a treebank.
+
+    It has a tokeniser and a tagger, so that it can parse raw text, too.
+    """
     from crossarc.parser import Parser
 
     options = {"projective": projective, "root": root, "passes": passes, **of_kind}

@@ -32,7 +32,10 @@ def warmup(
     ] = None,
     workers: WorkersOption = None,
 ) -> None:
-    """Compile kernels ahead of time, once per installation (for images, clusters and tests)."""
+    """Compile kernels ahead of time.
+
+    Once per installation: for images, clusters and tests.
+    """
     from crossarc.kernels.rooms import PARTS, kernel_modules
     from crossarc.kernels.warmup import warmup as compile_kernels
     from crossarc.parallel import thread_count

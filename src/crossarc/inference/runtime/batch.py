@@ -202,11 +202,19 @@ def _is_plain(kind: tuple[tuple[int, ...], np.dtype[Any]]) -> bool:
     return len(shape) == 2 and shape[0] == shape[1] > 1 and dtype.kind in "fiu"
 
 
+def _remedy(shape: tuple[int, ...]) -> str:
+    if len(shape) < 2:
+        return ", so give one sentence as np.array(scores)"
+    if len(shape) > 2 and shape[1] == shape[2]:
+        return ", and a padded one comes with lengths="
+    return ""
+
+
 def _check_shape(array: NDArray[Any], first: NDArray[Any], name: str) -> None:
     if array.ndim not in (2, 3) or array.shape[0] != array.shape[1]:
         raise ScoreError(
             f"{name}scores must be (n+1, n+1) or (n+1, n+1, labels): got {array.shape}. "
-            "Row 0 is the root; a list is a batch"
+            f"Row 0 is the root; a list is a batch{_remedy(array.shape)}"
         )
     if array.shape[0] < 2 or 0 in array.shape:
         raise ScoreError(f"{name}scores of shape {array.shape} have no word (or no label)")
