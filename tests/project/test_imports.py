@@ -72,7 +72,7 @@ def test_modules_are_attributes() -> None:
 
 
 def test_names_that_are_elsewhere() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'parse': use ca.load"):
+    with pytest.raises(AttributeError, match=r"no attribute 'parse': use ca\.load"):
         ca.parse  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
         ca.nothing  # noqa: B018

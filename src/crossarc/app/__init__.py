@@ -1,6 +1,6 @@
 """The command line."""
 
-import _signal  # `signal` without names that are enums, which take milliseconds to import
+import _signal  # type: ignore[import-not-found]  # `signal` imports enums, for milliseconds
 import os
 import sys
 
