@@ -121,6 +121,12 @@ def test_zsh_reads_the_script(scripts: Path) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, str(len(NAMES) + 1))
 
 
+def test_summaries_fit_in_the_help() -> None:
+    shown = CliRunner().invoke(app, ["--help"]).stdout.partition("Commands:")[2]
+    assert len(shown.strip().splitlines()) == len(NAMES)
+    assert "..." not in shown
+
+
 def test_wrong_shell() -> None:
     done = crossarc("completion", "tcsh")
     assert done.returncode == 2

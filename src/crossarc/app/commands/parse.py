@@ -223,8 +223,9 @@ def _hinted(reader: SentenceReader) -> Iterator[Sentence]:
     except TreebankError as error:
         if count:
             raise
+        hint = " For" if error.what.endswith("?") else "; for"
         raise TreebankError(
-            f"{error.what}; for raw text, add --text, --lines or --tokenized",
+            f"{error.what}{hint} raw text, add --text, --lines or --tokenized",
             source=error.source,
             line=error.line,
             sent_id=error.sent_id,
