@@ -216,7 +216,7 @@ def test_text_without_its_option_is_recognised(model: Path, tmp_path: Path) -> N
     done = crossarc("parse", "-m", model, "text.txt", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith(b"crossarc: text.txt:1: ")
-    assert done.stderr.endswith(b"; for raw text, add --text, --lines or --tokenized\n")
+    assert done.stderr.endswith(b" For raw text, add --text, --lines or --tokenized\n")
     assert done.stderr.count(b"\n") == 1
     # After a good sentence it is a treebank with an error.
     (tmp_path / "mixed.conllu").write_bytes(bytes(sample()[0]) + TEXT)
