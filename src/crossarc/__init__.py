@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SpanningTrees,
         constrain,
         projective_log_prob,
+        prune,
     )
     from crossarc.parser import Parser, load
     from crossarc.transforms import deprojectivize, projectivize
@@ -50,6 +51,7 @@ _HOMES = {
     "load": "parser",
     "projective_log_prob": "inference",
     "projectivize": "transforms",
+    "prune": "inference",
     "read_conllu": "treebank",
     "write_conllu": "treebank",
 }
@@ -74,6 +76,7 @@ __all__ = [
     "load",
     "projective_log_prob",
     "projectivize",
+    "prune",
     "read_conllu",
     "write_conllu",
 ]

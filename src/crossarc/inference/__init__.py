@@ -7,6 +7,7 @@ from crossarc.inference.distribution import TreeDistribution
 from crossarc.inference.factors import Parts
 from crossarc.inference.projective import ProjectiveTrees
 from crossarc.inference.projectivity import projective_log_prob
+from crossarc.inference.pruning import prune
 from crossarc.inference.spanning import SpanningTrees
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "TreeDistribution",
     "constrain",
     "projective_log_prob",
+    "prune",
 ]
