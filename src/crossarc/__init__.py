@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ProjectiveTrees,
         SpanningTrees,
         constrain,
+        list_parts,
         projective_log_prob,
         prune,
     )
@@ -48,6 +49,7 @@ _HOMES = {
     "constrain": "inference",
     "deprojectivize": "transforms",
     "evaluate": "evaluation",
+    "list_parts": "inference",
     "load": "parser",
     "projective_log_prob": "inference",
     "projectivize": "transforms",
@@ -73,6 +75,7 @@ __all__ = [
     "constrain",
     "deprojectivize",
     "evaluate",
+    "list_parts",
     "load",
     "projective_log_prob",
     "projectivize",

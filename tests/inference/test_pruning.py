@@ -8,10 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.brute_force import BruteForce, any_tree, projective_tree
+from support.brute_force import BruteForce, any_tree, projective_tree, sibling_parts
 from support.score_strategies import EVERY_KIND, Case, cases
+from support.trees import all_trees
 
-from crossarc import InfeasibleError, ProjectiveTrees, ScoreError, SpanningTrees, constrain, prune
+from crossarc import (
+    InfeasibleError,
+    Parts,
+    ProjectiveTrees,
+    ScoreError,
+    SpanningTrees,
+    constrain,
+    list_parts,
+    prune,
+)
 
 THRESHOLDS = st.sampled_from([0.0, 1e-300, 1e-6, 1e-3, 0.05, 0.5, 1.0])
 MAX_HEADS = st.sampled_from([None, 1, 2, 3])
@@ -34,9 +44,7 @@ def survivors(pruned: Any) -> Any:
 
 
 def pruned(case: Case, threshold: float, max_heads: int | None, projective: bool) -> Any:
-    return prune(
-        case.scores, threshold, max_heads=max_heads, projective=projective, root=case.root
-    )
+    return prune(case.scores, threshold, max_heads=max_heads, projective=projective, root=case.root)
 
 
 @given(cases(EVERY_KIND, max_words=4), THRESHOLDS, MAX_HEADS, st.booleans())
@@ -180,3 +188,67 @@ def test_wrong_arguments() -> None:
     scores[:, 2] = -np.inf
     with pytest.raises(InfeasibleError, match="sentence 1: no tree is possible"):
         prune([np.zeros((3, 3)), scores])
+
+
+def parts_of(part: str, heads: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """The parts of a tree, by their definitions."""
+    siblings = {m: s for _, s, m in sibling_parts(heads)}
+    grandparent = {m: heads[h - 1] for m, h in enumerate(heads, 1) if h > 0}
+    arcs = [(h, m) for m, h in enumerate(heads, 1)]
+    if part == "sibling":
+        return {(h, siblings[m], m) for h, m in arcs}
+    if part == "grandchild":
+        return {(grandparent[m], h, m) for h, m in arcs if h > 0}
+    if part == "grand_sibling":
+        return {(grandparent[m], h, siblings[m], m) for h, m in arcs if h > 0}
+    return {
+        (h, siblings[siblings[m]], siblings[m], m)
+        for h, m in arcs
+        if siblings[m] != h and siblings[siblings[m]] != h
+    }
+
+
+@pytest.mark.parametrize("part", ["sibling", "grandchild", "grand_sibling", "tri_sibling"])
+@pytest.mark.parametrize("projective", [True, False], ids=["projective", "spanning"])
+@pytest.mark.parametrize("root", ["single", "multi"])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_listed_parts(part: Any, projective: bool, root: Any, share: float) -> None:
+    """All that some tree has; no others where all arcs are allowed."""
+    for n in range(1, 6):
+        rng = np.random.default_rng(n)
+        scores = np.where(rng.random((n + 1, n + 1)) < share, -np.inf, 0.0)
+        found = list_parts(scores, part, projective=projective, root=root)
+        listed = [tuple(row) for row in found.tolist()]
+        assert found.dtype == np.int32
+        assert found.shape[1] == (4 if part in ("grand_sibling", "tri_sibling") else 3)
+        assert listed == sorted(set(listed))
+        possible, allowed = set(), set()
+        for heads in all_trees(n):
+            if (projective and not projective_tree(heads)) or (
+                root == "single" and heads.count(0) > 1
+            ):
+                continue
+            own = parts_of(part, heads)
+            possible |= own
+            if all(scores[h, m] > -np.inf for m, h in enumerate(heads, 1)):
+                allowed |= own
+        assert allowed <= set(listed) <= possible
+        if share == 0.0:
+            assert set(listed) == possible
+
+
+def test_factors_of_pruned_scores() -> None:
+    """Parts that are listed score what the dense factor does, under the arcs that are left."""
+    rng = np.random.default_rng(3)
+    scores, sibling = rng.normal(0.0, 3.0, (9, 9, 2)), rng.normal(size=(9, 9, 9))
+    left = prune(scores, 0.05, projective=True)
+    index = list_parts(left, "sibling")
+    assert len(index) < 0.25 * 9**3
+    parts = Parts(index, sibling[tuple(index.T)])
+    assert ProjectiveTrees(left, sibling=parts).log_partition() == pytest.approx(
+        ProjectiveTrees(left, sibling=sibling).log_partition(), rel=1e-14
+    )
+    with pytest.raises(ValueError, match=r"part must be one of .*: got 'cousin'"):
+        list_parts(left, "cousin")  # type: ignore[arg-type]
+    with pytest.raises(ScoreError, match="the scores of one sentence: got a list"):
+        list_parts([left], "sibling")

@@ -1,33 +1,41 @@
-"""Coarse to fine: which arcs are worth the attention of a costlier model.
+"""Coarse to fine: improbable arcs are pruned before a model of higher order is asked.
 
-Charniak & Johnson (2005) prune by the marginals of a coarser model; Koo & Collins (2010, section 6.1)
-do so before third-order dependency parsing.
+As Carreras et al. (2008, https://aclanthology.org/W08-2102) and Koo & Collins (2010,
+https://aclanthology.org/P10-1001) do before parsing with higher-order factors, by the marginals of
+a first-order model. The parts of factors are then listed by joining the arcs that are left.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.errors import ScoreError
 from crossarc.inference.distribution import Root
 from crossarc.inference.projective import ProjectiveTrees
 from crossarc.inference.runtime.batch import Scores
 from crossarc.inference.spanning import SpanningTrees
 
-__all__ = ["prune"]
+__all__ = ["list_parts", "prune"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+PartName = Literal["sibling", "grandchild", "grand_sibling", "tri_sibling"]
+
+# At these, pruning loses at most 0.25% of the gold arcs of each treebank that was tried
+# (benchmarks/pruning.py). There are fewer projective trees, and so their marginals are sharper.
+_SPANNING_THRESHOLD = 5e-4
+_PROJECTIVE_THRESHOLD = 5e-5
 
 
 def prune(
     scores: Scores,
-    threshold: float = 1e-3,
+    threshold: float | None = None,
     *,
     max_heads: int | None = None,
     projective: bool = False,
@@ -40,10 +48,10 @@ def prune(
     The arcs of the best tree always stay, so that there is still a tree.
 
     Args:
-        scores: as for `SpanningTrees`. An arc with labels is judged by the sum over its labels,
-            and keeps or loses all of them.
+        scores: as for `SpanningTrees`. Of an arc with labels the sum over its labels counts, and
+            it keeps or loses all of them.
         threshold: an arc stays if its probability is at least this. With 0, only arcs that no
-            tree has are pruned.
+            tree has are pruned. By default 5e-4, for projective trees 5e-5 (docs/inference.md).
         max_heads: at most so many heads stay of each word: that in the best tree, then the most
             probable ones, the first of those that tie.
         projective: whether the marginals are those of projective trees. For pruning before
@@ -61,6 +69,8 @@ def prune(
         InfeasibleError: no tree is possible.
         ValueError: a threshold that is not from 0 to 1, or a `max_heads` below 1.
     """
+    if threshold is None:
+        threshold = _PROJECTIVE_THRESHOLD if projective else _SPANNING_THRESHOLD
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold must be from 0 to 1: got {threshold}")
     if max_heads is not None:
@@ -108,3 +118,80 @@ def _padded(arrays: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
     for own, array in zip(whole, arrays, strict=True):
         own[: len(array), : len(array)] = array
     return whole
+
+
+def list_parts(
+    scores: Scores, part: PartName, *, projective: bool = True, root: Root = "single"
+) -> NDArray[np.int32]:
+    """The parts of a factor that trees may have, given the arcs that are allowed.
+
+    Their number grows with that of the arcs, not with a power of the sentence's length: with k
+    heads a word, there are O(n k^2) or O(n k^3) of them.
+
+    Args:
+        scores: of one sentence, as `prune` returns them: (n+1, n+1), or with labels behind; -inf
+            forbids an arc.
+        part: "sibling", "grandchild", "grand_sibling" or "tri_sibling".
+        projective: whether parts of crossing trees alone are left out.
+        root: "single" or "multi".
+
+    Returns:
+        (p, 3) or (p, 4): the first argument of `Parts`. Sorted; none of them is missing, but some
+        may be in no tree, for want of other arcs.
+
+    Raises:
+        ScoreError: a wrong shape, NaN, or plus infinity.
+        ValueError: an unknown name.
+    """
+    trees = SpanningTrees(scores, root=root)
+    if trees._batch.is_batch:
+        raise ScoreError("list_parts takes the scores of one sentence: got a list")
+    arcs = np.argwhere(trees._batch.square(0) > -np.inf)
+    siblings = _siblings(arcs, root == "single")
+    if part == "sibling":
+        found = siblings
+    elif part == "tri_sibling":
+        pairs = siblings[siblings[:, 0] != siblings[:, 1]]
+        inner, outer = _join(pairs[:, ::2], pairs[:, :2])
+        found = np.column_stack([pairs[inner], pairs[outer, 2]])
+    elif part in ("grandchild", "grand_sibling"):
+        below = arcs if part == "grandchild" else siblings
+        above, own = _join(arcs[:, 1:], below[:, :1])
+        found = np.column_stack([arcs[above, 0], below[own]])
+        found = found[_fits_above(found, projective)]
+    else:
+        raise ValueError(f"part must be one of {list(get_args(PartName))}: got {part!r}")
+    return found[np.lexsort(found.T[::-1])].astype(np.int32)
+
+
+def _siblings(arcs: Ints, single: bool) -> Ints:
+    """(h, h, m) and (h, s, m): innermost modifiers, and pairs on one side of a head."""
+    h, m = arcs.T
+    inner, outer = _join(np.column_stack([h, m > h]), np.column_stack([h, m > h]))
+    is_pair = np.abs(m - h)[inner] < np.abs(m - h)[outer]
+    if single:
+        is_pair &= h[inner] > 0
+    inner, outer = inner[is_pair], outer[is_pair]
+    pairs = np.column_stack([h[inner], m[inner], m[outer]])
+    return np.concatenate([np.column_stack([h, h, m]), pairs])
+
+
+def _fits_above(parts: Ints, projective: bool) -> Bools:
+    """Whether g is none of the words below h, and for projective trees not between h and m."""
+    g, h, m = parts[:, 0], parts[:, 1], parts[:, -1]
+    fits: Bools = (parts[:, 2:] != g[:, None]).all(axis=1)
+    if projective:
+        fits &= (g < np.minimum(h, m)) | (g > np.maximum(h, m))
+    return fits
+
+
+def _join(left: Ints, right: Ints) -> tuple[Ints, Ints]:
+    """The indices of all pairs of rows that are equal."""
+    _, keys = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
+    ours, theirs = keys.reshape(-1)[: len(left)], keys.reshape(-1)[len(left) :]
+    order = np.argsort(theirs, kind="stable")
+    begin, end = (np.searchsorted(theirs[order], ours, side) for side in ("left", "right"))
+    counts = end - begin
+    first = np.repeat(np.arange(len(ours)), counts)
+    offsets = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return first, order[np.repeat(begin, counts) + offsets]
