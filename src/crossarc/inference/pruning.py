@@ -146,28 +146,30 @@ def list_parts(
     trees = SpanningTrees(scores, root=root)
     if trees._batch.is_batch:
         raise ScoreError("list_parts takes the scores of one sentence: got a list")
-    arcs = np.argwhere(trees._batch.square(0) > -np.inf)
+    allowed = trees._batch.square(0) > -np.inf
+    arcs, width = np.argwhere(allowed), len(allowed)
     siblings = _siblings(arcs, root == "single")
     if part == "sibling":
         found = siblings
     elif part == "tri_sibling":
-        pairs = siblings[siblings[:, 0] != siblings[:, 1]]
-        inner, outer = _join(pairs[:, ::2], pairs[:, :2])
-        found = np.column_stack([pairs[inner], pairs[outer, 2]])
+        h, s, m = siblings[siblings[:, 0] != siblings[:, 1]].T
+        inner, outer = _join(h * width + m, h * width + s)
+        found = np.column_stack([h[inner], s[inner], m[inner], m[outer]])
     elif part in ("grandchild", "grand_sibling"):
         below = arcs if part == "grandchild" else siblings
-        above, own = _join(arcs[:, 1:], below[:, :1])
+        above, own = _join(arcs[:, 1], below[:, 0])
         found = np.column_stack([arcs[above, 0], below[own]])
         found = found[_fits_above(found, projective)]
     else:
         raise ValueError(f"part must be one of {list(get_args(PartName))}: got {part!r}")
-    return found[np.lexsort(found.T[::-1])].astype(np.int32)
+    order = np.argsort(np.ravel_multi_index(tuple(found.T), (width,) * found.shape[1]))
+    return found[order].astype(np.int32)
 
 
 def _siblings(arcs: Ints, single: bool) -> Ints:
     """(h, h, m) and (h, s, m): innermost modifiers, and pairs on one side of a head."""
     h, m = arcs.T
-    inner, outer = _join(np.column_stack([h, m > h]), np.column_stack([h, m > h]))
+    inner, outer = _join(2 * h + (m > h), 2 * h + (m > h))
     is_pair = np.abs(m - h)[inner] < np.abs(m - h)[outer]
     if single:
         is_pair &= h[inner] > 0
@@ -179,19 +181,17 @@ def _siblings(arcs: Ints, single: bool) -> Ints:
 def _fits_above(parts: Ints, projective: bool) -> Bools:
     """Whether g is none of the words below h, and for projective trees not between h and m."""
     g, h, m = parts[:, 0], parts[:, 1], parts[:, -1]
-    fits: Bools = (parts[:, 2:] != g[:, None]).all(axis=1)
+    fits: Bools = np.logical_and.reduce([column != g for column in parts.T[2:]])
     if projective:
         fits &= (g < np.minimum(h, m)) | (g > np.maximum(h, m))
     return fits
 
 
 def _join(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """The indices of all pairs of rows that are equal."""
-    _, keys = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
-    ours, theirs = keys.reshape(-1)[: len(left)], keys.reshape(-1)[len(left) :]
-    order = np.argsort(theirs, kind="stable")
-    begin, end = (np.searchsorted(theirs[order], ours, side) for side in ("left", "right"))
-    counts = end - begin
-    first = np.repeat(np.arange(len(ours)), counts)
-    offsets = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return first, order[np.repeat(begin, counts) + offsets]
+    """The indices of all pairs of equal keys, which are small whole numbers."""
+    counts = np.bincount(right, minlength=int(left.max(initial=0)) + 1)
+    order, begin = np.argsort(right, kind="stable"), np.cumsum(counts) - counts
+    own = counts[left]
+    first = np.repeat(np.arange(len(left)), own)
+    ranks = np.arange(len(first)) - np.repeat(np.cumsum(own) - own, own)
+    return first, order[np.repeat(begin[left], own) + ranks]
