@@ -91,7 +91,7 @@ class Kernels:
         self.layouts: dict[str, Layout] = {"arc": Padded(scores.shape, words, 2)}
         self._dtypes = {"arc": scores.dtype}
         self._shape = tuple(scores.shape)
-        given = {}
+        given: dict[str, Any] = {}
         for name, factor in factors.items():
             layout, scored = _laid_out(name, factor, words)
             self.layouts[name], self._dtypes[name] = layout, scored.dtype
@@ -222,7 +222,9 @@ class Kernels:
             for name, layout in self.layouts.items()
             if name != "arc"
         }
-        factors = {name: self.layouts[name].factor(own) for name, own in numbers.items()}
+        factors: dict[str, Any] = {
+            name: self.layouts[name].factor(own) for name, own in numbers.items()
+        }
         scores = [trees._batch.scores(index) for index in sentences]
         numbered = ProjectiveTrees(scores, root=trees.root, **factors)
         for name in factors:

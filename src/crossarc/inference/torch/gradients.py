@@ -41,7 +41,7 @@ class LogPartition(Function):  # type: ignore[misc]  # torch is not there for ev
     def backward(ctx: Any, above: Tensor) -> tuple[Tensor | None, ...]:
         """Marginals, which autograd can differentiate once more if it is to."""
         scores = ctx.saved_tensors  # notices scores that were changed in place
-        found = []
+        found: list[Tensor | None] = []
         for part, needed in zip(ctx.kernels.layouts, ctx.needs_input_grad[1:], strict=True):
             if not needed:
                 found.append(None)
@@ -107,7 +107,8 @@ class Divergence(Function):  # type: ignore[misc]
         ours, theirs = scores[: len(p.layouts)], scores[len(p.layouts) :]
         finite = torch.where(ctx.is_finite, above, torch.zeros_like(above))
         needed = ctx.needs_input_grad[3:]
-        products = differences = [None] * len(ours)
+        products: list[Tensor | None] = [None] * len(ours)
+        differences = products
         if any(needed[: len(ours)]):
             directions = [
                 torch.nan_to_num(a - b if ctx.is_kl else -b, 0.0, 0.0, 0.0).detach()
@@ -161,7 +162,7 @@ def _refuse_third(name: str) -> None:
     )
 
 
-def _times(kernels: Kernels, above: Tensor, values: Sequence[Tensor]) -> list[Tensor]:
+def _times(kernels: Kernels, above: Tensor, values: Sequence[Tensor]) -> list[Tensor | None]:
     """Tensors of all kinds of parts, times one number a sentence."""
     layouts = kernels.layouts.values()
     return [own.by_sentence(above) * one for own, one in zip(layouts, values, strict=True)]
