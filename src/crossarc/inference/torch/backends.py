@@ -60,7 +60,7 @@ def backend_for(
 
 
 def word_counts(scores: Tensor, lengths: Lengths) -> list[int]:
-    """The words of each sentence; without lengths all have as many as there is room for."""
+    """The words of each sentence; without lengths all have n."""
     if lengths is None:
         return [scores.shape[1] - 1] * len(scores)
     return lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
@@ -104,6 +104,8 @@ class Kernels:
     def log_partition(self, with_marginals: bool) -> Tensor:
         """(batch,); -inf where there is no tree. Marginals come at little cost if asked for now."""
         if with_marginals:
+            for part in [*self.layouts][1:] if self._shape[0] else []:
+                self._factor_marginals(0, part)  # one pass for the whole batch, arcs included
             self.trees._flat_marginals(False)  # kept there, and the sums with them
         totals = self.trees._totals
         return self._tensor(totals[0] + totals[1])
@@ -132,9 +134,12 @@ class Kernels:
     def _own_marginals(self, index: int, part: str) -> Floats:
         if part == "arc":
             return self.trees._marginals(index, False)
-        assert isinstance(self.trees, ProjectiveTrees)
         if self.trees._totals[0, index] == -np.inf:
             return np.zeros(self.layouts[part].shapes[index])
+        return self._factor_marginals(index, part)
+
+    def _factor_marginals(self, index: int, part: str) -> Floats:
+        assert isinstance(self.trees, ProjectiveTrees)
         return self.trees._solver.marginals(index, part, False)
 
     def entropy(self) -> Tensor:
@@ -172,7 +177,6 @@ class Kernels:
         if list(self.layouts) == ["arc"]:
             tables = {"arc": self.trees.entropy_gradient()}
         else:
-            assert isinstance(self.trees, ProjectiveTrees)
             tables = self._forest_products(None)
         return {
             name: self._tensor(self.layouts[name].join(own), name) for name, own in tables.items()
@@ -195,13 +199,13 @@ class Kernels:
             forest, ranges = trees._forest(index), trees._part_ranges(index)
             values = np.zeros(len(forest.score)) if directions is not None else -forest.score
             for name, own in (directions or {}).items():
-                places = positions[name][index]
-                values[ranges[name]][places >= 0] = own[index].reshape(-1)[places[places >= 0]]
+                where = positions[name][index]
+                values[ranges[name]][where >= 0] = own[index].reshape(-1)[where[where >= 0]]
             table = np.empty(len(values))
             hessian_product(forest, values, table)
             for name, whole in out.items():
-                places = positions[name][index]
-                whole.reshape(-1)[places[places >= 0]] = table[ranges[name]][places >= 0]
+                where = positions[name][index]
+                whole.reshape(-1)[where[where >= 0]] = table[ranges[name]][where >= 0]
             return out
 
         found = trees._answers.all(products)

@@ -207,8 +207,8 @@ class _AreTrees(constraints.Constraint):  # type: ignore[misc]
     def _is_tree(self, value: Tensor, n: int) -> bool:
         arcs = value.reshape(*value.shape[:2], -1).sum(-1)
         inner = arcs[: n + 1, 1 : n + 1]
-        is_plain = bool(((value == 0) | (value == 1)).all())
-        if not is_plain or arcs.sum() != n or not (inner.sum(0) == 1).all():
+        is_binary = bool(((value == 0) | (value == 1)).all())
+        if not is_binary or arcs.sum() != n or not (inner.sum(0) == 1).all():
             return False
         try:
             tree = Tree(inner.argmax(0).numpy())

@@ -267,6 +267,6 @@ def _look_up(index: Ints, owner: Ints, listed: Ints) -> tuple[Ints, Ints]:
     shape = np.maximum(index.max(axis=0), listed.max(axis=0)) + 1
     keys, known = (np.ravel_multi_index(tuple(one.T), tuple(shape)) for one in (index, listed))
     order = np.argsort(known)
-    place = np.minimum(np.searchsorted(known, keys, sorter=order), len(known) - 1)
-    found = known[order[place]] == keys
-    return owner[found], order[place[found]]
+    rank = np.minimum(np.searchsorted(known, keys, sorter=order), len(known) - 1)
+    found = known[order[rank]] == keys
+    return owner[found], order[rank[found]]
