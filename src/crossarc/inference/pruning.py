@@ -136,8 +136,8 @@ def list_parts(
         root: "single" or "multi".
 
     Returns:
-        The first argument of `Parts`, with 3 or 4 indices a row. Sorted; none of them is missing, but
-        some may be in no tree, for want of other arcs.
+        The first argument of `Parts`, with 3 or 4 indices a row. Sorted; none is missing, but some
+        may be in no tree, for want of other arcs.
 
     Raises:
         ScoreError: a wrong shape, NaN, or plus infinity.
