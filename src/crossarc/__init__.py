@@ -22,7 +22,9 @@ if TYPE_CHECKING:
         ProjectiveTrees,
         SpanningTrees,
         constrain,
+        list_parts,
         projective_log_prob,
+        prune,
     )
     from crossarc.parser import Parser, load
     from crossarc.transforms import deprojectivize, projectivize
@@ -47,9 +49,11 @@ _HOMES = {
     "constrain": "inference",
     "deprojectivize": "transforms",
     "evaluate": "evaluation",
+    "list_parts": "inference",
     "load": "parser",
     "projective_log_prob": "inference",
     "projectivize": "transforms",
+    "prune": "inference",
     "read_conllu": "treebank",
     "write_conllu": "treebank",
 }
@@ -71,9 +75,11 @@ __all__ = [
     "constrain",
     "deprojectivize",
     "evaluate",
+    "list_parts",
     "load",
     "projective_log_prob",
     "projectivize",
+    "prune",
     "read_conllu",
     "write_conllu",
 ]
