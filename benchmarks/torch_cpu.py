@@ -141,10 +141,10 @@ def parts(kind: str, n: int) -> None:
     root = "single" if kind == "projective" else "multi"
     batch = random_batch(n, torch.float64)
     leaf = batch.clone().requires_grad_()
-    make = partial(backend_for, batch, None, root, kind == "projective")
+    make = partial(backend_for, batch, None, root, kind == "projective", {})
     ready = make()
     packing = shortest(make)
-    reading = shortest(lambda: (ready.log_partition(True), ready.marginals()))
+    reading = shortest(lambda: (ready.log_partition(True), ready.marginals("arc")))
     whole = shortest(ours(batch, kind).both_ways)
     first = partial(trees.marginals, root=root, **options)
     second = shortest(partial(both_ways, lambda x: first(x)[:, 0, 1], leaf), 5)

@@ -53,7 +53,9 @@ if TYPE_CHECKING:
         ProjectiveTrees,
         SpanningTrees,
         constrain,
+        list_parts,
         projective_log_prob,
+        prune,
     )
     from crossarc.parser import ParseOptions, Parser, load
     from crossarc.transforms import deprojectivize, projectivize
@@ -80,9 +82,11 @@ _HOMES = {
     "constrain": "inference",
     "deprojectivize": "transforms",
     "evaluate": "evaluation",
+    "list_parts": "inference",
     "load": "parser",
     "projective_log_prob": "inference",
     "projectivize": "transforms",
+    "prune": "inference",
     "read_conllu": "treebank",
     "write_conllu": "treebank",
 }
@@ -106,9 +110,11 @@ __all__ = [
     "constrain",
     "deprojectivize",
     "evaluate",
+    "list_parts",
     "load",
     "projective_log_prob",
     "projectivize",
+    "prune",
     "read_conllu",
     "write_conllu",
 ]

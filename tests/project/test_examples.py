@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from support.files import ROOT
+from support.fork_server import fast_command
 
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -101,10 +102,10 @@ def run_console(block: Block, name: str) -> None:
 
 
 def run_command(command: str) -> tuple[int, str]:
-    path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
+    folders = [str(fast_command().parent), sysconfig.get_path("scripts"), os.environ["PATH"]]
     done = subprocess.run(
         ["bash", "-c", command],
-        env=os.environ | {"PATH": path, "LC_ALL": "C.UTF-8", "COLUMNS": "80"},
+        env=os.environ | {"PATH": os.pathsep.join(folders), "LC_ALL": "C.UTF-8", "COLUMNS": "80"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

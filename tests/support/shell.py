@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.fork_server import fast_command
+
+#: The command itself, for tests of how it starts.
 COMMAND = Path(sys.executable).with_name("crossarc")
 
 
@@ -28,7 +31,7 @@ def crossarc(
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
 
     return subprocess.run(
-        [COMMAND, *map(str, arguments)],
+        [fast_command(), *map(str, arguments)],
         input=stdin or b"",
         capture_output=True,
         cwd=cwd,

@@ -7,6 +7,7 @@ from crossarc.inference.distribution import TreeDistribution
 from crossarc.inference.factors import Parts
 from crossarc.inference.projective import ProjectiveTrees
 from crossarc.inference.projectivity import projective_log_prob
+from crossarc.inference.pruning import list_parts, prune
 from crossarc.inference.spanning import SpanningTrees
 from crossarc.inference.typed import Many, One
 
@@ -18,5 +19,7 @@ __all__ = [
     "SpanningTrees",
     "TreeDistribution",
     "constrain",
+    "list_parts",
     "projective_log_prob",
+    "prune",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crossarc.treebank.conllx import read_conllx, write_conllx
+from crossarc.treebank.plus import PlusSentence, without_extra_columns
 from crossarc.treebank.reader import SentenceReader, read_conllu
 from crossarc.treebank.sample import SAMPLE_PATH, sample
 from crossarc.treebank.sentence import Sentence
@@ -13,6 +14,7 @@ __all__ = [
     "SAMPLE_PATH",
     "EmptyNode",
     "MultiwordToken",
+    "PlusSentence",
     "Sentence",
     "SentenceReader",
     "Word",
@@ -20,6 +22,7 @@ __all__ = [
     "read_conllu",
     "read_conllx",
     "sample",
+    "without_extra_columns",
     "write_conllu",
     "write_conllx",
 ]

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from crossarc.treebank.plus import without_extra_columns
 from crossarc.treebank.reader import OnError, SentenceReader
 from crossarc.treebank.sentence import Sentence
 from crossarc.treebank.source import Readable
@@ -57,6 +58,7 @@ def _converted(sentences: Iterable[Sentence], lost: Counter[str]) -> Iterator[Se
 
 
 def _losses(sentence: Sentence) -> dict[str, int]:
+    others = [value for values in sentence.extra_columns.values() for value in values]
     return {
         "comments": len(sentence.comments),
         "multiword tokens": len(sentence.multiword_tokens),
@@ -68,12 +70,13 @@ def _losses(sentence: Sentence) -> dict[str, int]:
         "spaces inside values": sum(
             bool(_SPACE.search(value)) for value in sentence.forms + sentence.lemmas
         ),
+        **({"values of other columns": sum(value != "_" for value in others)} if others else {}),
     }
 
 
 def _to_conllx(sentence: Sentence) -> Sentence:
     projective = [_PROJECTIVE.fullmatch(value) for value in sentence.misc]
-    columns = sentence.words_only()
+    columns = without_extra_columns(sentence).words_only()
     columns.comments = ()
     columns.deps = [match["head"] if match else "_" for match in projective]
     columns.misc = [match["deprel"] if match else "_" for match in projective]

@@ -7,8 +7,8 @@ from collections.abc import Generator, Iterator
 from typing import Literal
 
 from crossarc.errors import TreebankError
-from crossarc.treebank.columns import NAMES
 from crossarc.treebank.diagnose import diagnose, find_sent_id
+from crossarc.treebank.plus import Layout
 from crossarc.treebank.rows import BYTE_ORDER_MARK
 from crossarc.treebank.scan import Scan, scan
 from crossarc.treebank.sentence import Sentence
@@ -21,7 +21,6 @@ OnError = Literal["raise", "skip"]
 _BREAKS = re.compile(rb"[\r\n]*")
 # The last line may lack its line feed, and be blank all the same.
 _BLANK_LINES = re.compile(rb"\n(?:(?:\r?\n)+(?:\r\Z)?|\r\Z)")
-_GLOBAL_COLUMNS = re.compile(rb"#[ \t]*global\.columns[ \t]*=([^\r\n]*)")
 _LONGEST_SENTENCE = 1 << 28
 
 
@@ -29,7 +28,8 @@ def read_conllu(path_or_file: Readable, *, on_error: OnError = "raise") -> Sente
     """Iterate over the sentences of a CoNLL-U file.
 
     Reads blocks of a few MiB; on a pipe, a sentence is handed on as soon as its blank line
-    arrives. Writing what was read gives the same bytes.
+    arrives. Writing what was read gives the same bytes. CoNLL-U Plus is read as well, if its
+    columns include the ten of CoNLL-U; `extra_columns` of a sentence has the others.
 
     Args:
         path_or_file: a path, `-` for standard input, a binary or text file object, or lines of
@@ -57,6 +57,9 @@ class SentenceReader(Iterator[Sentence]):
         self._source = Source(path_or_file)
         self._skip = on_error == "skip"
         self._line = 1
+        self._layout: Layout | None = None
+        #: Of rows with a wrong number of columns in CoNLL-U Plus, by line.
+        self._faults: dict[int, str] = {}
         self.skipped = 0
         self.first_problem: TreebankError | None = None
         self.tail = b""
@@ -120,26 +123,28 @@ class SentenceReader(Iterator[Sentence]):
         mark = BYTE_ORDER_MARK if self._line == 1 and data.startswith(BYTE_ORDER_MARK) else b""
         data = data.removeprefix(mark)
         if self._line == 1:
-            self._refuse_other_columns(data)
-        found = _scan(data)
-        if found is not None:
-            yield from self._split(found, mark, data, self._line)
+            self._layout = self._declared_columns(data)
+        if self._layout is None:
+            yield from self._valid(mark, data)
         else:
-            yield from self._one_by_one(mark, data)
+            data, extra, faults = self._layout.split(data)
+            self._faults = {self._line + number: what for number, what in faults.items()}
+            yield from self._layout.attach(self._valid(mark, data), extra, self._line)
         self._line += data.count(b"\n")
 
-    def _refuse_other_columns(self, data: bytes) -> None:
-        """Refuse CoNLL-U Plus with other columns than CoNLL-U, of which ten would be misread."""
-        match = _GLOBAL_COLUMNS.match(data)
-        if match is None or match[1].decode(errors="replace").split() == list(NAMES):
-            return
-        self._source.close()
-        raise TreebankError(
-            "this is CoNLL-U Plus with columns of its own (# global.columns): write the ten "
-            "columns of CoNLL-U, _ where there is none, and put the others into MISC",
-            source=self.name,
-            line=1,
-        )
+    def _valid(self, mark: bytes, data: bytes) -> Iterator[Sentence]:
+        found = _scan(data)
+        if found is None:
+            return self._one_by_one(mark, data)
+        return self._split(found, mark, data, self._line)
+
+    def _declared_columns(self, data: bytes) -> Layout | None:
+        """The columns of CoNLL-U Plus, by the first line of the file."""
+        try:
+            return Layout.declared(data)
+        except ValueError as error:
+            self._source.close()
+            raise TreebankError(str(error), source=self.name, line=1) from None
 
     def _one_by_one(self, mark: bytes, data: bytes) -> Iterator[Sentence]:
         """The same for a block in which something is not valid."""
@@ -153,7 +158,8 @@ class SentenceReader(Iterator[Sentence]):
                 if problem is None:
                     raise AssertionError(f"{self.name}:{line}: refused without a reason")
                 sent_id = find_sent_id(piece.decode(errors="replace"))
-                self._report(problem.what, line + problem.line, sent_id)
+                what = self._faults.get(line + problem.line, problem.what)
+                self._report(what, line + problem.line, sent_id)
             mark = b""
             line += piece.count(b"\n")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
@@ -353,6 +353,11 @@ class Sentence:
             for row in other_rows(self._raw[self._body : self._body_end])
             if "." in row[ID]
         )
+
+    @property
+    def extra_columns(self) -> Mapping[str, tuple[str, ...]]:
+        """The values of the words in columns that CoNLL-U lacks, by name (CoNLL-U Plus)."""
+        return {}
 
     def to_conllu(self) -> str:
         """The sentence as text, ending in a blank line."""

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
+from crossarc.errors import TreebankError
+from crossarc.treebank.plus import Layout, PlusSentence
 from crossarc.treebank.rows import BYTE_ORDER_MARK, missing_break
 from crossarc.treebank.sentence import Sentence
 
@@ -26,20 +28,44 @@ def write_conllu(sentences: Iterable[Sentence], path_or_file: Writable) -> int:
     """Write sentences as CoNLL-U; returns how many.
 
     What was read and not changed is written byte for byte. A file appears under its name only
-    when it is complete; `.gz`, `.bz2` and `.xz` compress; `-` is standard output.
+    when it is complete; `.gz`, `.bz2` and `.xz` compress; `-` is standard output. Sentences of a
+    CoNLL-U Plus file are written as such, with all its columns.
+
+    Raises:
+        TreebankError: sentences with different columns.
     """
     if isinstance(sentences, Sentence):
         raise TypeError("expected sentences, got one Sentence: write [sentence]")
     count = 0
     with open_output(path_or_file) as write:
         gap = b""
+        layout: Layout | None = None
         for sentence in sentences:
             raw = bytes(sentence)
+            if layout is not None or isinstance(sentence, PlusSentence):
+                own = sentence.layout if isinstance(sentence, PlusSentence) else None
+                if count == 0 and own is not None:
+                    layout, raw = own, own.declare(raw)
+                elif own != layout:
+                    raise _other_columns(sentence, own, layout)
             write(gap + raw if count == 0 else gap + raw.removeprefix(BYTE_ORDER_MARK))
             gap = missing_break(raw)
             count += 1
         write(getattr(sentences, "tail", b""))
     return count
+
+
+def _other_columns(
+    sentence: Sentence, layout: Layout | None, first: Layout | None
+) -> TreebankError:
+    ours, theirs = (" ".join(one.extra) if one else "none" for one in (layout, first))
+    return TreebankError(
+        f"columns beside the ten of CoNLL-U: {ours}, but the first sentence written has {theirs}: "
+        "write them to separate files, or drop them by treebank.without_extra_columns",
+        source=sentence.source,
+        line=sentence.line,
+        sent_id=sentence.sent_id,
+    )
 
 
 class _Write:

@@ -5,68 +5,131 @@ All take `scores`, (batch, n+1, n+1) or (batch, n+1, n+1, labels), and
     lengths     the words of each sentence, the root not counted; without them all have n
     root        "single" for trees with exactly one word at the root, "multi" for one or more
     projective  whether only projective trees count
+    factors     with `projective=True`, those of `ProjectiveTrees` by name, as `sibling=`: a tensor
+                (batch, n+1, n+1, n+1), or `Parts`
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
 from crossarc.inference.distribution import Root
-from crossarc.inference.torch.backends import Lengths, backend_for
+from crossarc.inference.torch.backends import Kernels, Lengths, backend_for
+from crossarc.inference.torch.factors import FactorTensor, checked_factors, score_tensor
 from crossarc.inference.torch.gradients import Entropy, LogPartition, Marginals
-from crossarc.inference.torch.trees import Trees, stacked
+from crossarc.inference.torch.trees import Trees, ranked, stacked
 
-__all__ = ["argmax", "entropy", "log_partition", "marginals", "min_risk", "sample"]
+__all__ = [
+    "argmax",
+    "entropy",
+    "kbest",
+    "log_partition",
+    "marginals",
+    "min_risk",
+    "prepared",
+    "sample",
+]
 
 
 def log_partition(
-    scores: Tensor, lengths: Lengths = None, *, root: Root = "single", projective: bool = False
+    scores: Tensor,
+    lengths: Lengths = None,
+    *,
+    root: Root = "single",
+    projective: bool = False,
+    **factors: FactorTensor,
 ) -> Tensor:
     """log Z of each sentence, (batch,); -inf, with gradient 0, where there is no tree."""
-    kernels = backend_for(scores, lengths, root, projective)
-    return LogPartition.apply(scores, kernels)
+    kernels, tensors = prepared(scores, lengths, root, projective, factors)
+    return LogPartition.apply(kernels, *tensors)
 
 
 def marginals(
-    scores: Tensor, lengths: Lengths = None, *, root: Root = "single", projective: bool = False
+    scores: Tensor,
+    lengths: Lengths = None,
+    *,
+    part: str = "arc",
+    root: Root = "single",
+    projective: bool = False,
+    **factors: FactorTensor,
 ) -> Tensor:
     """The probability of each arc, in the shape of the scores.
+
+    Args:
+        part: the name of a factor, for the probabilities of its parts, in its shape.
 
     Raises:
         InfeasibleError: a sentence without a tree.
     """
-    kernels = backend_for(scores, lengths, root, projective)
-    result = Marginals.apply(scores, kernels)
+    kernels, tensors = prepared(scores, lengths, root, projective, factors)
+    if part not in kernels.layouts:
+        raise ValueError(f"part must be one of {list(kernels.layouts)}: got {part!r}")
+    result = Marginals.apply(kernels, part, *tensors)
     kernels.require_trees()
     return result
 
 
 def entropy(
-    scores: Tensor, lengths: Lengths = None, *, root: Root = "single", projective: bool = False
+    scores: Tensor,
+    lengths: Lengths = None,
+    *,
+    root: Root = "single",
+    projective: bool = False,
+    **factors: FactorTensor,
 ) -> Tensor:
     """The entropy of each sentence's trees in nats, (batch,).
 
     Raises:
         InfeasibleError: a sentence without a tree.
     """
-    return Entropy.apply(scores, backend_for(scores, lengths, root, projective))
+    kernels, tensors = prepared(scores, lengths, root, projective, factors)
+    return Entropy.apply(kernels, *tensors)
 
 
 def argmax(
-    scores: Tensor, lengths: Lengths = None, *, root: Root = "single", projective: bool = False
+    scores: Tensor,
+    lengths: Lengths = None,
+    *,
+    root: Root = "single",
+    projective: bool = False,
+    **factors: FactorTensor,
 ) -> Trees:
     """The best tree of each sentence."""
-    best = backend_for(scores, lengths, root, projective).argmax()
-    return stacked(best, scores.shape[1] - 1)
+    kernels, _ = prepared(scores, lengths, root, projective, factors)
+    return stacked(kernels.argmax(), scores.shape[1] - 1)
 
 
 def min_risk(
-    scores: Tensor, lengths: Lengths = None, *, root: Root = "single", projective: bool = False
+    scores: Tensor,
+    lengths: Lengths = None,
+    *,
+    root: Root = "single",
+    projective: bool = False,
+    **factors: FactorTensor,
 ) -> Trees:
     """Of each sentence the tree with the highest expected number of right arcs (and labels)."""
-    safest = backend_for(scores, lengths, root, projective).min_risk()
-    return stacked(safest, scores.shape[1] - 1)
+    kernels, _ = prepared(scores, lengths, root, projective, factors)
+    return stacked(kernels.min_risk(), scores.shape[1] - 1)
+
+
+def kbest(
+    scores: Tensor,
+    k: int,
+    lengths: Lengths = None,
+    *,
+    root: Root = "single",
+    projective: bool = False,
+    **factors: FactorTensor,
+) -> Trees:
+    """The k best trees of each sentence, best first: heads are (k, batch, n).
+
+    A sentence with fewer trees has -1 for all heads of those that are missing.
+    """
+    kernels, _ = prepared(scores, lengths, root, projective, factors)
+    return ranked(kernels.kbest(k), k, scores.shape[1] - 1, is_labelled=scores.ndim == 4)
 
 
 def sample(
@@ -77,6 +140,7 @@ def sample(
     root: Root = "single",
     projective: bool = False,
     seed: int | None = None,
+    **factors: FactorTensor,
 ) -> Trees:
     """k trees of each sentence, drawn at random with replacement: heads are (k, batch, n).
 
@@ -85,8 +149,19 @@ def sample(
     """
     if seed is None:
         seed = int(torch.randint(2**62, ()))
-    drawn = backend_for(scores, lengths, root, projective).sample(k, seed)
-    ranks = [stacked(trees, scores.shape[1] - 1) for trees in zip(*drawn, strict=True)]
-    labels = [trees.labels for trees in ranks if trees.labels is not None]
-    heads = torch.stack([trees.heads for trees in ranks])
-    return Trees(heads, torch.stack(labels) if labels else None)
+    kernels, _ = prepared(scores, lengths, root, projective, factors)
+    drawn = kernels.sample(k, seed)
+    return ranked(drawn, k, scores.shape[1] - 1, is_labelled=scores.ndim == 4)
+
+
+def prepared(
+    scores: Tensor,
+    lengths: Lengths,
+    root: Root,
+    projective: bool,
+    factors: Mapping[str, FactorTensor],
+) -> tuple[Kernels, list[Tensor]]:
+    """What answers, and the tensors that gradients are for."""
+    some = checked_factors(factors, projective)
+    kernels = backend_for(scores, lengths, root, projective, some)
+    return kernels, [scores, *map(score_tensor, some.values())]

@@ -11,14 +11,14 @@ from torch import Tensor
 
 from crossarc.trees import Tree
 
-__all__ = ["Trees", "indicators", "stacked"]
+__all__ = ["Trees", "indicators", "ranked", "stacked", "tree_heads"]
 
 
 class Trees(NamedTuple):
     """Trees of a batch."""
 
     #: (batch, n), the head of word 1 first, 0 the root, -1 beyond the sentence; of several trees
-    #: for each sentence (trees, batch, n).
+    #: for each sentence (trees, batch, n). All -1 for a tree that is missing.
     heads: Tensor
     #: The same for labels, or None.
     labels: Tensor | None
@@ -26,13 +26,20 @@ class Trees(NamedTuple):
 
 def stacked(trees: Sequence[Tree], words: int) -> Trees:
     """One tree of each sentence, padded to so many words."""
-    heads = np.full((len(trees), words), -1)
-    labels = np.full((len(trees), words), -1)
-    for index, tree in enumerate(trees):
-        heads[index, : len(tree)] = tree.heads
-        if tree.labels is not None:
-            labels[index, : len(tree)] = tree.labels
     is_labelled = any(tree.labels is not None for tree in trees)
+    heads, labels = ranked([[tree] for tree in trees], 1, words, is_labelled=is_labelled)
+    return Trees(heads[0], None if labels is None else labels[0])
+
+
+def ranked(trees: Sequence[Sequence[Tree]], k: int, words: int, *, is_labelled: bool) -> Trees:
+    """k trees of each sentence, or as many as there are, padded to so many words."""
+    heads = np.full((k, len(trees), words), -1)
+    labels = np.full_like(heads, -1)
+    for index, own in enumerate(trees):
+        for rank, tree in enumerate(own):
+            heads[rank, index, : len(tree)] = tree.heads
+            if tree.labels is not None:
+                labels[rank, index, : len(tree)] = tree.labels
     return Trees(torch.from_numpy(heads), torch.from_numpy(labels) if is_labelled else None)
 
 
@@ -49,3 +56,10 @@ def indicators(trees: Trees, like: Tensor) -> Tensor:
         indices.append(labels[real])
     out[tuple(indices)] = 1.0
     return out
+
+
+def tree_heads(value: Tensor, is_labelled: bool) -> Tensor:
+    """The heads (..., n) of trees that are given as indicators; -1 where a word has none."""
+    arcs = (value.sum(-1) if is_labelled else value)[..., 1:]
+    heads = arcs.argmax(-2)
+    return torch.where((arcs > 0).any(-2), heads, torch.full_like(heads, -1))
