@@ -90,10 +90,11 @@ def _columns(number: int, line: str) -> list[str]:
         raise _FaultError(number, "a line of spaces: a blank line between sentences must be empty")
     columns = line.split("\t")
     if len(columns) != COLUMNS:
-        hint = "; are the columns separated by spaces?" if len(columns) == 1 else ""
+        is_one = len(columns) == 1
+        found = "1 column" if is_one else f"{len(columns)} columns"
+        hint = "; are the columns separated by spaces?" if is_one else ""
         raise _FaultError(
-            number,
-            f"{len(columns)} columns: expected {COLUMNS} columns separated by single tabs{hint}",
+            number, f"{found}: expected {COLUMNS} columns separated by single tabs{hint}"
         )
     if "" in columns:
         name = NAMES[columns.index("")]

@@ -74,6 +74,8 @@ SENTENCE = {
     "serialize": "to_conllu()",
     "conll": "to_conllu()",
     "to_tree": "tree",
+    "to_dict": "[{'form': word.form, 'head': word.head} for word in sentence]",
+    "to_json": "[{'form': word.form, 'head': word.head} for word in sentence]",
     "print_dependencies": "crossarc.draw.text(sentence)",
     "print_tree": "crossarc.draw.text(sentence)",
     "draw": "crossarc.draw.text(sentence)",
