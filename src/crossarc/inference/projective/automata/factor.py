@@ -33,7 +33,6 @@ from crossarc.inference.runtime.batch import Batch
 
 __all__ = ["PackedArray", "PackedFactor", "layout_of"]
 
-Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
@@ -76,6 +75,8 @@ class PackedFactor(FactorScores):
         self._kind = _KINDS[factor.name]
         self._layouts = [layout_of(batch.scores(i), one) for i, one in enumerate(limits)]
         self._packed: list[Floats] = []
+        # The number of each listed part, -1 where no tree has it; None for an array.
+        self._numbers: list[Ints | None] = []
         self._given: list[Parts] = []
         super().__init__(factor, given, batch, single=False)
 
@@ -85,13 +86,17 @@ class PackedFactor(FactorScores):
         if isinstance(given, PackedArray):
             self._keep_packed(index, given.at(part_cells(layout, self._kind, count)))
             return
-        super()._accept_parts(index, given)
-        listed = self.listed[index]
-        assert listed is not None
-        packed = np.zeros(count)
-        numbers = locate(layout, self._kind, listed[1])
-        packed[numbers[numbers >= 0]] = listed[0][numbers >= 0]
+        indices = self._flat_indices(index, given)
+        numbers = locate(layout, self._kind, indices)
+        usable, packed = numbers >= 0, np.zeros(count)
+        packed[numbers[usable]] = 1.0
+        if np.count_nonzero(packed) < np.count_nonzero(usable) or not usable.all():
+            self._check_distinct(index, indices)
+        scores = self._checked_scores(index, given, usable)
+        packed[numbers[usable]] = scores[usable]
+        self.listed[index] = scores, np.where(usable, indices, -1)
         self._packed.append(packed)
+        self._numbers.append(numbers)
         self._given.append(given)
 
     def _keep_array(self, index: int, array: NDArray[Any]) -> None:
@@ -106,10 +111,15 @@ class PackedFactor(FactorScores):
 
     def _keep_packed(self, index: int, values: Floats) -> None:
         self._packed.append(values)
+        self._numbers.append(None)
         self._given.append(PackedArray(self._kind, self._layouts[index], values))
 
-    def _are_usable(self, index: int, cells: Ints) -> Bools:
-        return locate(self._layouts[index], self._kind, cells) >= 0
+    def possible(self, index: int) -> Ints:
+        """The index of each part that trees may have, (p, axes)."""
+        layout = self._layouts[index]
+        cells = part_cells(layout, self._kind, part_count(layout, self._kind))
+        shape = self.factor.shape(self._batch.width(index))
+        return np.stack(np.unravel_index(cells[cells >= 0], shape), axis=1)
 
     def count(self, index: int) -> int:
         """How many parts `scores` has."""
@@ -125,10 +135,9 @@ class PackedFactor(FactorScores):
 
     def shaped(self, index: int, values: Floats, missing: float) -> Floats:
         """One value for each of `scores`, in the shape that was given."""
-        listed = self.listed[index]
-        if listed is None:
+        numbers = self._numbers[index]
+        if numbers is None:
             return self._scattered(index, values, missing)
-        numbers = locate(self._layouts[index], self._kind, listed[1])
         out = np.full(len(numbers), missing)
         out[numbers >= 0] = values[numbers[numbers >= 0]]
         return out
