@@ -182,8 +182,8 @@ class FactorScores:
             return values
         return values.reshape(self.factor.shape(self._batch.width(index)))
 
-    def given(self, index: int, weight: float = 1.0) -> Given:
-        """The factor of one sentence, as it was given, times a weight."""
+    def given(self, index: int, weight: float = 1.0) -> Any:
+        """The factor of one sentence, as an argument of a constructor, times a weight."""
         listed = self.listed[index]
         if listed is None:
             return self.dense(index) * weight

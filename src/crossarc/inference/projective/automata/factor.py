@@ -50,7 +50,7 @@ def layout_of(scores: Floats, limits: Ints) -> Layout:
     return lay_out(scores.reshape(*scores.shape[:2], -1), limits)
 
 
-class PackedArray(Parts):
+class PackedArray:
     """What was given as a dense array, as one distribution hands it to another."""
 
     def __init__(self, kind: int, layout: Layout, score: Floats) -> None:
@@ -77,18 +77,14 @@ class PackedFactor(FactorScores):
         self._packed: list[Floats] = []
         # The number of each listed part, -1 where no tree has it; None for an array.
         self._numbers: list[Ints | None] = []
-        self._given: list[Parts] = []
+        self._given: list[Parts | PackedArray] = []
         super().__init__(factor, given, batch, single=False)
 
     def _accept_parts(self, index: int, given: Parts) -> None:
         layout = self._layouts[index]
-        count = part_count(layout, self._kind)
-        if isinstance(given, PackedArray):
-            self._keep_packed(index, given.at(part_cells(layout, self._kind, count)))
-            return
         indices = self._flat_indices(index, given)
         numbers = locate(layout, self._kind, indices)
-        usable, packed = numbers >= 0, np.zeros(count)
+        usable, packed = numbers >= 0, np.zeros(part_count(layout, self._kind))
         packed[numbers[usable]] = 1.0
         if np.count_nonzero(packed) < np.count_nonzero(usable) or not usable.all():
             self._check_distinct(index, indices)
@@ -99,20 +95,23 @@ class PackedFactor(FactorScores):
         self._numbers.append(numbers)
         self._given.append(given)
 
-    def _keep_array(self, index: int, array: NDArray[Any]) -> None:
+    def _checked_array(self, index: int, given: Any) -> Any:
+        return given if isinstance(given, PackedArray) else super()._checked_array(index, given)
+
+    def _keep_array(self, index: int, given: NDArray[Any] | PackedArray) -> None:
         layout = self._layouts[index]
         cells = part_cells(layout, self._kind, part_count(layout, self._kind))
-        values = np.where(cells >= 0, array.reshape(-1)[cells], 0.0).astype(np.float64)
-        if not np.isfinite(values).all():
-            first = int(np.argmin(np.isfinite(values)))
-            cell = np.unravel_index(cells[first], array.shape)
-            self._refuse(index, [int(i) for i in cell], values[first])
-        self._keep_packed(index, values)
-
-    def _keep_packed(self, index: int, values: Floats) -> None:
+        if isinstance(given, PackedArray):
+            values = given.at(cells)
+        else:
+            values = np.where(cells >= 0, given.reshape(-1)[cells], 0.0).astype(np.float64)
+            if not np.isfinite(values).all():
+                first = int(np.argmin(np.isfinite(values)))
+                cell = np.unravel_index(cells[first], given.shape)
+                self._refuse(index, [int(i) for i in cell], float(values[first]))
         self._packed.append(values)
         self._numbers.append(None)
-        self._given.append(PackedArray(self._kind, self._layouts[index], values))
+        self._given.append(PackedArray(self._kind, layout, values))
 
     def possible(self, index: int) -> Ints:
         """The index of each part that trees may have, (p, axes)."""
@@ -152,7 +151,7 @@ class PackedFactor(FactorScores):
         """Those of `scores` follow each other."""
         return None
 
-    def given(self, index: int, weight: float = 1.0) -> Given:
+    def given(self, index: int, weight: float = 1.0) -> Parts | PackedArray:
         """The factor of one sentence, for another distribution, times a weight."""
         own = self._given[index]
         if isinstance(own, PackedArray):
