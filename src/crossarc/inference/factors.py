@@ -370,8 +370,8 @@ def _tri_sibling_parts(heads: Ints) -> Ints:
     parts = _sibling_parts(heads)
     parts = parts[parts[:, 0] != parts[:, 1]]
     before = _sibling_parts(heads)[parts[:, 1] - 1, 1]
-    found = np.column_stack([parts[:, 0], before, parts[:, 1:]])
-    return found[before != parts[:, 0]]
+    found: Ints = np.column_stack([parts[:, 0], before, parts[:, 1:]])[before != parts[:, 0]]
+    return found
 
 
 #: grandchild[g, h, m], one for every arc h -> m with h != 0: g is the head of h.

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.higher_order import ORDERS, PARTS, SUBSETS, enumerated, factor_log_marginals
+from support.higher_order import (
+    ORDERS,
+    PARTS,
+    SUBSETS,
+    as_parts,
+    enumerated,
+    factor_log_marginals,
+)
 from support.law_base import assert_accurate, assert_log_marginals, assert_marginals, key_of
 
 from crossarc import InfeasibleError, ProjectiveTrees, ScoreError, Tree
@@ -67,6 +74,30 @@ def test_chains_of_long_sentences() -> None:
         assert len(truth.trees) == 2 ** (n - 1)
     trees = ProjectiveTrees(np.zeros((31, 31)), max_modifiers=1)
     assert trees.log_partition() == pytest.approx(29 * math.log(2), rel=1e-14)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_parts_that_limits_exclude_are_never_read(limit: int) -> None:
+    """Two siblings need a limit of 2, three one of 3; listed parts are those of the array."""
+    scores, factors = drawn(6, tuple(PARTS), 0.0, 3)
+    nodes = np.arange(7)
+    later = np.ones((7, 7, 7), bool)
+    later[nodes, nodes] = False
+    if limit < 3:
+        factors["tri_sibling"][:] = np.nan
+    if limit < 2:
+        factors["sibling"][later] = factors["grand_sibling"][:, later] = np.nan
+    full = ProjectiveTrees(scores, max_modifiers=limit, **factors)
+    listed = {name: as_parts(factor) for name, factor in factors.items()}
+    sparse = ProjectiveTrees(scores, max_modifiers=limit, **listed)
+    clean = {name: np.nan_to_num(factor) for name, factor in factors.items()}
+    truth = enumerated(scores, "single", clean, np.full(7, limit))
+    logs = factor_log_marginals(truth, clean)
+    for trees in (full, sparse):
+        assert_accurate(trees.log_partition(), truth.log_partition())
+    for name, parts in listed.items():
+        assert_log_marginals(full.log_marginals(name), logs[name])
+        assert_log_marginals(sparse.log_marginals(name), logs[name][tuple(parts.index.T)])
 
 
 @pytest.mark.parametrize("root", ROOTS)

@@ -59,7 +59,9 @@ class PackedArray:
     def at(self, cells: Ints) -> Floats:
         """The scores of parts by their indices in the flat dense array; 0 where there is none."""
         numbers = locate(self.layout, self.kind, cells)
-        return np.where(numbers >= 0, self.score[numbers], 0.0) if len(self.score) else cells * 0.0
+        found = np.zeros(len(cells))
+        found[numbers >= 0] = self.score[numbers[numbers >= 0]]
+        return found
 
 
 class PackedFactor(FactorScores):

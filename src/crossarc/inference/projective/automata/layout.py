@@ -158,13 +158,13 @@ def lay_out(scores: Floats, limits: Ints) -> Layout:
     first_entering[width] = filled
     pairs, triples = np.zeros(2 * width + 1, np.int64), np.zeros(2 * width + 1, np.int64)
     for one in range(2 * width):
-        k = np.int64(first[one + 1] - first[one])
+        k = first[one + 1] - first[one]
         pairs[one + 1] = pairs[one] + pair(k + 1, 0)
         triples[one + 1] = triples[one] + triple(k + 1, 1, 1)
     grand, grand_pairs = np.zeros(2 * arcs + 1, np.int64), np.zeros(2 * arcs + 1, np.int64)
     for a in range(arcs):
         for side in range(2):
-            k = np.int64(_list_below(first, modifier, head[a], modifier[a], side))
+            k = _list_below(first, modifier, head[a], modifier[a], side)
             grand[2 * a + side + 1] = grand[2 * a + side] + k
             grand_pairs[2 * a + side + 1] = grand_pairs[2 * a + side] + pair(k + 1, 0)
     return Layout(
@@ -272,14 +272,14 @@ def locate(layout: Layout, kind: int, cells: Ints) -> Ints:
         if kind == TRI_SIBLING_PARTS:
             h, fourth = fourth, h
         side = 1 if m > h else 0
-        last, before = np.int64(rank[h, m]), np.int64(rank[h, s]) if (s > h) == (m > h) else 0
+        last, before = rank[h, m], rank[h, s] if (s > h) == (m > h) else 0
         if last == 0 or (has_grand and rank[fourth, h] == 0):
             continue
         number = _pair_of(last, before, s == h, limits[h]) if has_pair else last - 1
         if kind == SIBLING_PARTS and number >= 0:
             out[x] = pairs[2 * h + side] + number
         elif kind == TRI_SIBLING_PARTS and number >= 0 and s != h:
-            inner = np.int64(rank[h, fourth]) if (fourth > h) == (m > h) else 0
+            inner = rank[h, fourth] if (fourth > h) == (m > h) else 0
             if 0 < inner < before and limits[h] >= 3:
                 out[x] = triples[2 * h + side] + triple(last, before, inner)
         elif has_grand and number >= 0:

@@ -45,17 +45,21 @@ beside grand-siblings because only the two outermost modifiers know their grandp
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.forest.arrays import Arrays, Chart, add, close, open_chart, trimmed
 from crossarc.inference.projective.automata.layout import LAYOUT, Layout, pair, triple
+from crossarc.inference.projective.automata.system import (
+    FIRST_PARTS,
+    FirstParts,
+    System,
+    open_system,
+)
 from crossarc.kernels import kernel, subkernel
 
-__all__ = ["FirstParts", "emit_automata", "most_instances"]
+__all__ = ["emit_automata"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,101 +67,6 @@ Shorts = NDArray[np.int32]
 
 _SCORES = types.Array(types.float64, 3, "C", readonly=True)
 _ARRAYS = types.UniTuple(types.int32[::1], 4)
-
-
-class _System(NamedTuple):
-    """What the automata know, and the items written so far; -1 where one cannot be built."""
-
-    #: Whether contexts are arcs, and whether states are two modifiers.
-    grand: bool
-    second: bool
-    #: The largest count of each node, 0 where it is not counted; one more than the largest of all.
-    top: Shorts
-    counts: int
-    #: The contexts of node h are contexts[first_context[h]], ...
-    first_context: Shorts
-    contexts: Shorts
-    #: Of each context, -1 for none.
-    grandparent: Shorts
-    #: [2 c + side]: how many modifiers a context may have.
-    length: Shorts
-    #: Of each arc: the context of its modifier, and the item that scores it.
-    context_of: Shorts
-    arc: Shorts
-    #: C and D by [c, side, q, e].
-    exact: Shorts
-    at_most: Shorts
-    #: S by [s, j, i], s being a rank, for the h and m in hand; without grandparents also
-    #: by [side, s, m, j, i], s being a word.
-    near: Shorts
-    between: Shorts
-    #: Of the contexts of h and the m in hand; see `_score_contexts`.
-    part: Ints
-    leaf: Ints
-    #: L by [first_last[2 c + side] + m - 1, i, q].
-    first_last: Ints
-    last: Shorts
-    #: I by [first_state[2 c + side] + pair, i, q].
-    first_state: Ints
-    state: Shorts
-
-
-class FirstParts(NamedTuple):
-    """The number of the first part of each factor, -1 for one that is not scored."""
-
-    sibling: int
-    grandchild: int
-    grand_sibling: int
-    tri_sibling: int
-
-
-_FIRST_PARTS = types.NamedUniTuple(types.int64, 4, FirstParts)
-
-
-@subkernel()
-def _top(layout: Layout) -> Shorts:
-    """The largest count of each node; 0 where it may have all its candidates, or one side only."""
-    width = layout.rank.shape[0]
-    top = np.zeros(width, np.int32)
-    for h in range(width):
-        candidates = layout.first[2 * h + 2] - layout.first[2 * h]
-        if layout.limits[h] < candidates and (h > 0 or layout.limits[0] > 1):
-            top[h] = layout.limits[h]
-    return top
-
-
-@kernel(types.int64(LAYOUT, types.boolean, types.boolean))
-def most_instances(layout: Layout, grand: bool, second: bool) -> int:
-    """No forest of these arcs has more rule instances, labels apart."""
-    width, first, modifier = layout.rank.shape[0], layout.first, layout.modifier
-    values = _top(layout).astype(np.int64) + 1
-    total = np.int64(modifier.shape[0] + 1)
-    if not grand:
-        for i in range(width):
-            for j in range(i + 1, width):
-                total += 2 * (j - i) * values[i] * values[j]
-    below = np.zeros(width + 1, np.int64)
-    for one in range(2 * width):
-        h, begin, k = one // 2, first[one], first[one + 1] - first[one]
-        singles, states = np.int64(0), np.int64(0)
-        for r in range(1, k + 1):
-            m = modifier[begin + r - 1]
-            # below[r]: the instances of a context that has r modifiers on this side.
-            own = 2 + states + 2 * r if second else 2 + singles
-            below[r] = below[r - 1] + values[h] * values[m] * (own + 1 + width - abs(m - h))
-            singles += values[m]
-            states += values[m] * r
-            for s in range(r if grand else 0):
-                inner = modifier[begin + s - 1] if s > 0 else h
-                total += values[inner] * values[m] * (abs(m - inner) + 1)
-        more = 3 * values[h] * width
-        if not grand or h == 0:
-            total += below[k] + more
-        else:
-            for x in range(layout.first_entering[h], layout.first_entering[h + 1]):
-                a = 2 * layout.entering[x] + one % 2
-                total += below[layout.grand[a + 1] - layout.grand[a]] + more
-    return total
 
 
 @subkernel()
@@ -174,76 +83,6 @@ def _arc_items(chart: Chart, scores: Floats, layout: Layout) -> Shorts:
     return items
 
 
-@subkernel()
-def _lengths(layout: Layout, grand: bool, contexts: int) -> Shorts:
-    """[2 c + side]: how many modifiers a context may have."""
-    length = np.empty(2 * contexts, np.int32)
-    for one in range(2 * contexts):
-        if grand and one < 2 * contexts - 2:
-            length[one] = layout.grand[one + 1] - layout.grand[one]
-        else:
-            own = one % 2 if grand else one
-            length[one] = layout.first[own + 1] - layout.first[own]
-    return length
-
-
-@subkernel()
-def _offsets(length: Shorts, pairs: bool) -> Ints:
-    """Where the modifiers, or the pairs, of each context begin."""
-    offsets = np.zeros(length.shape[0] + 1, np.int64)
-    for one in range(length.shape[0]):
-        size = np.int64(length[one])
-        offsets[one + 1] = offsets[one] + (pair(size + 1, 0) if pairs else size)
-    return offsets
-
-
-@subkernel()
-def _system(layout: Layout, arc: Shorts, grand: bool, second: bool) -> _System:
-    """Tables with no items but those of arcs."""
-    width, arcs = layout.rank.shape[0], layout.head.shape[0]
-    top = _top(layout)
-    counts = np.int64(top.max()) + 1
-    contexts = arcs + 1 if grand else width
-    first_context, order = np.empty(width + 1, np.int32), np.empty(contexts, np.int32)
-    grandparent, context_of = np.full(contexts, -1, np.int32), np.empty(arcs, np.int32)
-    for a in range(arcs):
-        context_of[a] = a if grand else layout.modifier[a]
-        if grand:
-            grandparent[a], order[a + 1] = layout.head[a], layout.entering[a]
-    for h in range(width + 1):
-        first_context[h] = layout.first_entering[h] + 1 if grand else h
-    if grand:
-        first_context[0], order[0] = 0, arcs
-    else:
-        order[:] = first_context[:width]
-    length = _lengths(layout, grand, contexts)
-    first_last, first_state = _offsets(length, False), _offsets(length, True)
-    exact = np.full(contexts * 2 * counts * width, -1, np.int32)
-    squares = counts * counts
-    return _System(
-        grand,
-        second,
-        top,
-        counts,
-        first_context,
-        order,
-        grandparent,
-        length,
-        context_of,
-        arc,
-        exact,
-        exact if counts == 1 else np.full(exact.shape[0], -1, np.int32),
-        np.full(width * squares, -1, np.int32),
-        np.full(0 if grand else 2 * width * width * squares, -1, np.int32),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
-        first_last,
-        np.full(first_last[-1] * squares, -1, np.int32),
-        first_state,
-        np.full(first_state[-1] * squares if second else 0, -1, np.int32),
-    )
-
-
 # What follows runs for every rule instance. A call that is given a tuple of arrays counts
 # references to all of them, so loops over contexts are inside of functions and not around them.
 
@@ -251,7 +90,7 @@ def _system(layout: Layout, arc: Shorts, grand: bool, second: bool) -> _System:
 @subkernel()
 def _neighbours(
     chart: Chart,
-    own: _System,
+    own: System,
     side: int,
     words: Shorts,
     contexts: Shorts,
@@ -301,13 +140,13 @@ def _neighbours(
 
 @subkernel()
 def _near(
-    chart: Chart, layout: Layout, own: _System, parts: FirstParts, h: int, m: int, side: int
+    chart: Chart, layout: Layout, own: System, parts: FirstParts, h: int, m: int, side: int
 ) -> None:
     """S of m after each modifier of h before it, and as the first one, into `near`."""
     width, counts = own.top.shape[0], own.counts
-    begin, r = layout.first[2 * h + side], np.int64(layout.rank[h, m])
+    begin, r = layout.first[2 * h + side], layout.rank[h, m]
     squares, context = counts * counts, own.context_of[begin + r - 1]
-    part = np.int64(-1)
+    part = -1
     if own.grand and parts.sibling >= 0:
         part = parts.sibling + layout.pairs[2 * h + side] + pair(r, 0)
     for i in range(own.top[m] + 1):
@@ -330,19 +169,19 @@ def _near(
 
 @subkernel()
 def _score_contexts(
-    chart: Chart, layout: Layout, own: _System, parts: FirstParts, h: int, m: int, side: int
+    chart: Chart, layout: Layout, own: System, parts: FirstParts, h: int, m: int, side: int
 ) -> int:
     """How m is scored in each context of h, beside tri-siblings.
 
     `part` becomes the number of the part of m as the first modifier, -1 for none; that of m after s
     is s times the returned step behind. `leaf` becomes an item that scores m whatever s, or -1.
     """
-    r, step = np.int64(layout.rank[h, m]), 1
+    r, step = layout.rank[h, m], 1
     for x in range(own.first_context[h], own.first_context[h + 1]):
         c, k = own.contexts[x], x - own.first_context[h]
-        one, part, leaf = 2 * c + side, np.int64(-1), np.int64(-1)
+        one, part, leaf = 2 * c + side, -1, -1
         if not own.grand:
-            leaf = np.int64(own.arc[layout.first[2 * h + side] + r - 1])
+            leaf = own.arc[layout.first[2 * h + side] + r - 1]
             if parts.sibling >= 0:
                 part = parts.sibling + layout.pairs[one] + pair(r, 0)
         elif own.grandparent[c] >= 0 and r <= own.length[one]:
@@ -352,14 +191,14 @@ def _score_contexts(
                 part = parts.grand_sibling + layout.grand_pairs[one] + pair(r, 0)
                 if parts.grandchild >= 0:
                     add(chart, -1, -1, parts.grandchild + layout.grand[one] + r - 1)
-                    leaf = np.int64(close(chart))
+                    leaf = close(chart)
         own.part[k], own.leaf[k] = part, leaf
     return step
 
 
 @subkernel()
 def _states_by_last(
-    chart: Chart, layout: Layout, own: _System, h: int, m: int, side: int, step: int
+    chart: Chart, layout: Layout, own: System, h: int, m: int, side: int, step: int
 ) -> None:
     """L(c, m, i, q) for all contexts and counts, where I does not know the modifier before."""
     counts, begin, r = own.counts, layout.first[2 * h + side], layout.rank[h, m]
@@ -403,7 +242,7 @@ def _states_by_last(
 def _states_by_two(
     chart: Chart,
     layout: Layout,
-    own: _System,
+    own: System,
     tri_sibling: int,
     h: int,
     m: int,
@@ -411,7 +250,7 @@ def _states_by_two(
     step: int,
 ) -> None:
     """I(c, s, m, i, q) for all contexts, s and counts."""
-    counts, begin, r = own.counts, layout.first[2 * h + side], np.int64(layout.rank[h, m])
+    counts, begin, r = own.counts, layout.first[2 * h + side], layout.rank[h, m]
     squares, counted, top = counts * counts, 1 if own.top[h] > 0 else 0, own.top
     before = r if layout.limits[h] >= 2 else 1
     left, right, part_of, first = chart.left, chart.right, chart.part, chart.first
@@ -453,9 +292,9 @@ def _states_by_two(
 
 
 @subkernel()
-def _forget_second(chart: Chart, layout: Layout, own: _System, h: int, m: int, side: int) -> None:
+def _forget_second(chart: Chart, layout: Layout, own: System, h: int, m: int, side: int) -> None:
     """L(c, m, i, q) from I(c, s, m, i, q) for all s."""
-    counts, r = own.counts, np.int64(layout.rank[h, m])
+    counts, r = own.counts, layout.rank[h, m]
     squares = counts * counts
     for x in range(own.first_context[h], own.first_context[h + 1]):
         one = 2 * own.contexts[x] + side
@@ -471,7 +310,7 @@ def _forget_second(chart: Chart, layout: Layout, own: _System, h: int, m: int, s
 
 @subkernel()
 def _incomplete(
-    chart: Chart, layout: Layout, own: _System, parts: FirstParts, h: int, m: int
+    chart: Chart, layout: Layout, own: System, parts: FirstParts, h: int, m: int
 ) -> None:
     """All items that have m as the latest modifier of h."""
     side = 1 if m > h else 0
@@ -486,7 +325,7 @@ def _incomplete(
 
 
 @subkernel()
-def _complete(chart: Chart, layout: Layout, own: _System, h: int, end: int) -> None:
+def _complete(chart: Chart, layout: Layout, own: System, h: int, end: int) -> None:
     """C(c, end, q) for all contexts of h and counts."""
     width, counts, side = own.top.shape[0], own.counts, 1 if end > h else 0
     squares, begin, top = counts * counts, layout.first[2 * h + side], own.top
@@ -518,23 +357,23 @@ def _complete(chart: Chart, layout: Layout, own: _System, h: int, end: int) -> N
 
 
 @subkernel()
-def _add_up_counts(chart: Chart, own: _System, h: int, end: int) -> None:
+def _add_up_counts(chart: Chart, own: System, h: int, end: int) -> None:
     """D(c, end, q) from C(c, end, q) for all contexts of h, where there are counts."""
     width, counts, side = own.top.shape[0], own.counts, 1 if end > h else 0
     for x in range(own.first_context[h], own.first_context[h + 1] if counts > 1 else 0):
-        rows, fewer = (2 * own.contexts[x] + side) * counts, np.int32(-1)
+        rows, fewer = (2 * own.contexts[x] + side) * counts, -1
         for q in range(own.top[h] + 1):
             item = own.exact[(rows + q) * width + end]
             if item >= 0 and fewer >= 0:
                 add(chart, item, -1, -1)
                 add(chart, fewer, -1, -1)
-                item = np.int32(close(chart))
+                item = close(chart)
             fewer = item if item >= 0 else fewer
             own.at_most[(rows + q) * width + end] = fewer
 
 
 @subkernel()
-def _empty_halves(own: _System, h: int, axiom: int) -> None:
+def _empty_halves(own: System, h: int, axiom: int) -> None:
     """C(c, h, 0) and D(c, h, q): the axiom, or the arc from the grandparent that it faces."""
     width, counts = own.top.shape[0], own.counts
     for x in range(own.first_context[h], own.first_context[h + 1]):
@@ -547,7 +386,7 @@ def _empty_halves(own: _System, h: int, axiom: int) -> None:
                 own.at_most[((2 * c + side) * counts + q) * width + h] = item
 
 
-@kernel(_ARRAYS(_SCORES, LAYOUT, types.boolean, types.boolean, _FIRST_PARTS, types.int64))
+@kernel(_ARRAYS(_SCORES, LAYOUT, types.boolean, types.boolean, FIRST_PARTS, types.int64))
 def emit_automata(
     scores: Floats, layout: Layout, grand: bool, second: bool, parts: FirstParts, most: int
 ) -> Arrays:
@@ -562,7 +401,7 @@ def emit_automata(
     chart = open_chart(most, most)
     add(chart, -1, -1, -1)
     axiom = close(chart)
-    own = _system(layout, _arc_items(chart, scores, layout), grand, second)
+    own = open_system(layout, _arc_items(chart, scores, layout), grand, second)
     squares = own.counts * own.counts
     for j in range(n + 1):
         _empty_halves(own, j, axiom)
