@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         constrain,
         projective_log_prob,
     )
+    from crossarc.models.generative import BigramModel
     from crossarc.parser import Parser, load
     from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, read_conllu, write_conllu
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BigramModel": "models.generative",
     "CrossarcError": "errors",
     "InfeasibleError": "errors",
     "ModelError": "errors",
@@ -55,6 +57,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BigramModel",
     "CrossarcError",
     "InfeasibleError",
     "ModelError",

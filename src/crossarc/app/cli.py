@@ -21,7 +21,9 @@ from crossarc.app.commands.convert import convert
 from crossarc.app.commands.demo import demo
 from crossarc.app.commands.draw import draw
 from crossarc.app.commands.evaluate import evaluate
+from crossarc.app.commands.induce import induce
 from crossarc.app.commands.parse import parse
+from crossarc.app.commands.perplexity import perplexity
 from crossarc.app.commands.review import review
 from crossarc.app.commands.stats import stats
 from crossarc.app.commands.train import train
@@ -42,7 +44,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (train, parse, review, stats, analyze, evaluate, draw, convert, warmup, demo):
+for command in (
+    train,
+    parse,
+    review,
+    induce,
+    perplexity,
+    stats,
+    analyze,
+    evaluate,
+    draw,
+    convert,
+    warmup,
+    demo,
+):
     app.command()(command)
 
 

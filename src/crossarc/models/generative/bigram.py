@@ -4,7 +4,8 @@ A tree of n words is drawn uniformly, then every word generates its modifiers, e
 
     p(x | n) = beta sum_T prod_{h -> m in T} p(x_m | x_h, direction, distance)
 
-with beta one over the number of trees, so that Z, marginals and best trees are those of `SpanningTrees` or `ProjectiveTrees`.
+with beta one over the number of trees. So Z, marginals and best trees are those of `SpanningTrees`
+or `ProjectiveTrees`.
 """
 
 from __future__ import annotations
@@ -392,7 +393,8 @@ class BigramModel(GenerativeModel):
 
     # Files.
 
-    def _options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
         names = "unit projective root direction distance stop min_count".split()
         return {name: getattr(self, name) for name in names}
 

@@ -190,7 +190,8 @@ class DMVModel(GenerativeModel):
 
     # Files.
 
-    def _options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
         return {"unit": self.unit, "min_count": self.min_count}
 
     def _tensors(self) -> dict[str, NDArray[Any]]:

@@ -107,7 +107,7 @@ class DMVProblem:
 
     def digest(self) -> str:
         """Of the corpus and of what is to be learnt."""
-        return f"{self._corpus.digest()} {self._model._options()} {self._prior}"
+        return f"{self._corpus.digest()} {self._model.options()} {self._prior}"
 
 
 def _harmonic(n: int) -> Tables:

@@ -138,7 +138,7 @@ class GenerativeModel(Described, ABC):
         about = {
             "model": _MODEL,
             "kind": self.kind,
-            "options": self._options(),
+            "options": self.options(),
             "vocabularies": [one.symbols for one in self.vocabularies],
             "tables": self._metadata(),
         }
@@ -170,7 +170,7 @@ class GenerativeModel(Described, ABC):
         return cast(Self, model)
 
     @abstractmethod
-    def _options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The arguments of the constructor."""
 
     @abstractmethod
