@@ -42,7 +42,8 @@ class BigramProblem:
         pieces = list(corpus.chunks())
         keys = [self._keys(chunk) for chunk in pieces]
         stops = self._stop_keys()
-        self._events = np.unique(np.concatenate([*map(np.unique, keys), np.unique(stops)]))
+        used = [np.unique(own[:, _other_words(own.shape[2])]) for own in keys]
+        self._events = np.unique(np.concatenate([*used, stops]))
         chunks = [
             ArcChunk(one.members, one.words, self._index(own))
             for one, own in zip(pieces, keys, strict=True)
@@ -56,8 +57,9 @@ class BigramProblem:
         if not model.stop:
             kind = {"projective": model.projective, "root": model.root}
             self._constant = -sum(log_tree_count(n, **kind) for n in corpus.sizes.tolist())
-        self._arcs = ArcExpectations(
+        self.arcs = ArcExpectations(
             chunks,
+            len(corpus),
             len(self._events),
             projective=model.projective,
             single=model.root == "single",
@@ -92,8 +94,7 @@ class BigramProblem:
         count, width, n = keys.shape
         index = np.full((count, width, width), len(self._events), np.int32)
         index[:, :, 1:] = np.searchsorted(self._events, keys)
-        words = np.arange(1, n + 1)
-        index[:, words, words] = len(self._events)
+        index[:, :, 1:][:, ~_other_words(n)] = len(self._events)
         return index.reshape(-1)
 
     # Both steps.
@@ -123,7 +124,7 @@ class BigramProblem:
     def expect(self, parameters: Floats, exponent: float) -> tuple[float, Floats]:
         """As `EMProblem` says."""
         events = parameters[: len(self._events)] * exponent
-        totals, counts = self._arcs(events)
+        totals, counts = self.arcs(events)
         check_possible(totals)
         stops = self._stop_counts > 0.0
         constant = exponent * self._constant
@@ -148,7 +149,7 @@ class BigramProblem:
     def random_start(self, rng: np.random.Generator) -> Floats:
         """Random parameters, uniform on the simplex of each context up to its scale."""
         draws = np.maximum(rng.standard_exponential(len(self._events)), 1e-12)
-        return self._arcs(np.log(draws))[1] + self._stop_counts
+        return self.arcs(np.log(draws))[1] + self._stop_counts
 
     def start_from(self, model: GenerativeModel) -> Floats:
         """The parameters of another bigram model.
@@ -173,10 +174,15 @@ class BigramProblem:
             shape = (len(chunk.members), width, width)
             return np.ascontiguousarray(np.broadcast_to(scores_of(chunk), shape))
 
-        totals, counts = self._arcs.under(repeated)
+        totals, counts = self.arcs.under(repeated)
         check_possible(totals)
         return counts + self._stop_counts
 
     def digest(self) -> str:
         """Of the corpus and of what is to be learnt."""
         return f"{self._corpus.digest()} {self._model.options()} {self._prior}"
+
+
+def _other_words(n: int) -> NDArray[np.bool_]:
+    """Whether h is not m, [h, m], m from 1 on."""
+    return ~np.eye(n + 1, dtype=np.bool_)[:, 1:]

@@ -144,10 +144,7 @@ class DMVModel(GenerativeModel):
     # Probabilities.
 
     def _log_probs(self, corpus: Corpus, threads: int | None) -> Floats:
-        totals, _ = expected_counts(list(corpus.chunks()), self.tables, False, threads)
-        found = np.full(len(corpus), -np.inf)
-        found[corpus.sizes > 0] = totals[corpus.sizes > 0]
-        return found
+        return expected_counts(list(corpus.chunks()), len(corpus), self.tables, False, threads)[0]
 
     def _log_length_probs(self, sizes: Ints) -> Floats:
         with np.errstate(divide="ignore"):
@@ -209,11 +206,14 @@ class DMVModel(GenerativeModel):
 
 
 def expected_counts(
-    chunks: Sequence[Chunk], tables: Tables, counted: bool, threads: int | None
+    chunks: Sequence[Chunk], sentences: int, tables: Tables, counted: bool, threads: int | None
 ) -> tuple[Floats, Floats]:
-    """log of the sum over trees for each sentence, and expected counts, as a vector."""
+    """log of the sum over trees for each sentence, and expected counts, as a vector.
+
+    An empty sentence, which is in no chunk, has no tree.
+    """
     units = len(tables.stops)
-    totals = np.empty(1 + max((int(one.members.max()) for one in chunks), default=-1))
+    totals = np.full(sentences, -np.inf)
 
     def run(chunk: Chunk, vector: Floats) -> None:
         own, counts = np.empty(len(chunk.members)), Tables.of_vector(vector, units)

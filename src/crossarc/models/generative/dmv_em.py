@@ -52,7 +52,9 @@ class DMVProblem:
         return float(totals.sum()), counts
 
     def _expected(self, weights: Floats) -> tuple[Floats, Floats]:
-        totals, counts = expected_counts(self._chunks, self._tables(weights), True, self._threads)
+        totals, counts = expected_counts(
+            self._chunks, len(self._corpus), self._tables(weights), True, self._threads
+        )
         totals = totals[self._corpus.sizes > 0]
         check_possible(totals)
         return totals, counts
@@ -116,4 +118,4 @@ def _harmonic(n: int) -> Tables:
     distances = np.maximum(np.abs(np.arange(n)[:, None] - np.arange(n)), 1)
     weights.choose[:-1] = 1.0 / distances[:, None, :]
     chunk = Chunk(np.zeros(1, np.int64), np.arange(n).reshape(1, 1, n))
-    return Tables.of_vector(expected_counts([chunk], weights, True, 1)[1], n)
+    return Tables.of_vector(expected_counts([chunk], 1, weights, True, 1)[1], n)

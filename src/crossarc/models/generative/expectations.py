@@ -7,6 +7,7 @@ chunk of sentences of one length at a time; in between stand the kernels of `cro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -64,6 +65,7 @@ class ArcExpectations:
     """log Z and expected counts over a corpus.
 
     Args:
+        sentences: of the corpus; those that are in no chunk are empty, and have log Z = 0.
         parameters: how many there are.
         threads: as for `crossarc.parallel.over_ranges`; the result does not depend on it.
     """
@@ -71,15 +73,15 @@ class ArcExpectations:
     def __init__(
         self,
         chunks: Sequence[ArcChunk],
+        sentences: int,
         parameters: int,
         *,
         projective: bool,
         single: bool,
         threads: int | None = None,
     ) -> None:
-        self._chunks, self._parameters = chunks, parameters
+        self.chunks, self._sentences, self._parameters = chunks, sentences, parameters
         self._projective, self._single, self._threads = projective, single, threads
-        self._sentences = sum(len(chunk.members) for chunk in chunks)
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """log Z of each sentence and the expected count of each parameter.
@@ -87,28 +89,27 @@ class ArcExpectations:
         Args:
             scores: one for each parameter; -inf forbids its arcs.
         """
-        with_unused = np.append(scores, -np.inf)
+        return self.under(partial(self.gather, scores))
 
-        def gathered(chunk: ArcChunk) -> Floats:
-            arcs = np.empty(len(chunk.index))
-            _gather(chunk.index, with_unused, arcs)
-            return arcs
-
-        return self.under(gathered)
+    def gather(self, scores: Floats, chunk: ArcChunk) -> Floats:
+        """The scores of a chunk's arcs, from those of the parameters."""
+        arcs = np.empty(len(chunk.index))
+        _gather(chunk.index, np.append(scores[: self._parameters], -np.inf), arcs)
+        return arcs
 
     def under(self, scores_of: Callable[[ArcChunk], Floats]) -> tuple[Floats, Floats]:
         """The same under other scores of arcs [sentence, h, m]."""
-        totals = np.empty(self._sentences)
+        totals = np.zeros(self._sentences)
 
         def run(chunk: ArcChunk, counts: Floats) -> None:
-            totals[chunk.members], marginals = self._solve(scores_of(chunk), chunk)
+            totals[chunk.members], marginals = self.solve(scores_of(chunk), chunk)
             _scatter(chunk.index, marginals, counts)
 
-        costs = [len(chunk.members) * chunk.words**3 + 1000 for chunk in self._chunks]
-        counts = in_shards(self._chunks, costs, run, self._parameters + 1, self._threads)
+        costs = [len(chunk.members) * chunk.words**3 + 1000 for chunk in self.chunks]
+        counts = in_shards(self.chunks, costs, run, self._parameters + 1, self._threads)
         return totals, counts[:-1]
 
-    def _solve(self, scores: Floats, chunk: ArcChunk) -> tuple[Floats, Floats]:
+    def solve(self, scores: Floats, chunk: ArcChunk) -> tuple[Floats, Floats]:
         """log Z of each sentence, and marginals as the scores lie."""
         width = chunk.words + 1
         batch = Batch(scores.reshape(-1, width, width), [chunk.words] * len(chunk.members))
