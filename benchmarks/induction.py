@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,10 @@ STARTS: dict[str, dict[str, Any]] = {
     "harmonic": {"start": "harmonic"},
     "random": {"start": "random", "restarts": 3},
 }
-MODELS = {
-    "bigram": lambda: BigramModel(),
-    "bigram, projective": lambda: BigramModel(projective=True),
-    "valence": lambda: DMVModel(),
+MODELS: dict[str, Callable[[], BigramModel | DMVModel]] = {
+    "bigram": BigramModel,
+    "bigram, projective": partial(BigramModel, projective=True),
+    "valence": DMVModel,
 }
 
 
@@ -62,7 +62,7 @@ def main() -> None:
     begin = time.perf_counter()
     for longest in LENGTHS:
         induction_table(folders, longest)
-    for unit in ("upos", "form"):
+    for unit in ("upos", "form", "form+upos"):
         perplexity_table(folders, unit)
     print(f"\n{time.perf_counter() - begin:,.0f} s in all")
 
@@ -107,27 +107,34 @@ def accuracy(gold: Sequence[ca.Sentence], heads: Sequence[Any]) -> str:
 def perplexity_table(folders: Sequence[Path], unit: Any) -> None:
     """Perplexity per word given the length, a row a treebank."""
     print(f"\n**Perplexity per word given the length, unit {unit}**\n")
-    kinds = ("all trees", "projective")
-    header = ["", "words", "3-gram"]
-    header += [f"{name}{kind}" for kind in kinds for name in ("", "3-gram + ")] + ["weights"]
+    models: dict[str, Callable[[], BigramModel | DMVModel]] = {
+        "all trees": partial(BigramModel, unit, min_count=2),
+        "projective": partial(BigramModel, unit, projective=True, min_count=2),
+    }
+    if unit == "upos":
+        models["valence"] = partial(DMVModel, unit, min_count=2)
+    header = ["", "words", "3-gram", *(name for kind in models for name in (kind, "+ 3-gram"))]
     print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}", flush=True)
     for folder in folders:
         train, dev = sentences(folder, "train"), sentences(folder, "dev")
         held_out, train = train[::10], [one for k, one in enumerate(train) if k % 10]
-        cells, weights = [], []
-        for projective in (False, True):
-            model = BigramModel(unit, projective=projective, min_count=2).fit(train)
+        row = [folder.name, f"{sum(map(len, dev)):,}"]
+        for make in models.values():
+            model = make().fit(train)
             ngrams = NgramModel(unit, model.vocabularies).fit(train)
-            tuned = mixture_weights(log_probs(ngrams, model, held_out))
+            weights = mixture_weights(log_probs(ngrams, model, held_out))
             both = log_probs(ngrams, model, dev)
-            cells += [shown(both[1], dev), shown(log_mixture(tuned, both), dev)]
-            weights.append(f"{tuned[0]:.2f}")
-        row = [folder.name, f"{sum(map(len, dev)):,}", shown(both[0], dev), *cells]
-        print(f"| {' | '.join(row)} | {', '.join(weights)} |", flush=True)
+            if len(row) == 2:
+                row.append(shown(both[0], dev))
+            mixed = shown(log_mixture(weights, both), dev)
+            row += [shown(both[1], dev), f"{mixed} ({weights[0]:.2f})"]
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
-def log_probs(ngrams: NgramModel, model: BigramModel, some: Sequence[ca.Sentence]) -> Any:
-    return np.stack([ngrams.log_probs(some), np.array(model.log_prob(list(some)))])
+def log_probs(
+    ngrams: NgramModel, model: BigramModel | DMVModel, some: Sequence[ca.Sentence]
+) -> Any:
+    return np.stack([ngrams.log_probs(some), model.log_prob_given_length(list(some))])
 
 
 def shown(logs: Any, some: Sequence[ca.Sentence]) -> str:

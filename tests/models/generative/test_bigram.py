@@ -15,7 +15,7 @@ from support.brute_force import projective_tree
 from support.generative import DefinedBigram, bucket, random_treebank, trees_of
 
 import crossarc as ca
-from crossarc import InfeasibleError, ModelError, Sentence
+from crossarc import InfeasibleError, ModelError, Sentence, TreebankError
 from crossarc.models.generative import BigramModel, DMVModel, log_tree_count
 from crossarc.models.storage import read_model, write_model
 
@@ -176,7 +176,7 @@ def test_bad_input() -> None:
         model.log_prob("a b")
     with pytest.raises(ModelError, match="must be strings"):
         model.log_prob([("a", "A")])
-    with pytest.raises(ModelError, match="word 1 has no UPOS: tag the text first"):
+    with pytest.raises(TreebankError, match="word 1 has no UPOS: tag the text first"):
         BigramModel("upos").fit([Sentence.build(["a"], heads=[0])])
     with pytest.raises(ModelError, match="no word has a HEAD"):
         BigramModel("form").fit([Sentence.build(["a"])])

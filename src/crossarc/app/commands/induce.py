@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from crossarc.learning.em import EMState
     from crossarc.models.generative import BigramModel, DMVModel
     from crossarc.models.generative.accuracy import Attachment
+    from crossarc.models.generative.corpus import Unit
+    from crossarc.models.generative.model import GenerativeModel
     from crossarc.treebank import Sentence
 
 __all__ = ["RootName", "TokenizedOption", "UnitName", "UnitOption", "induce", "read_sentences"]
@@ -227,11 +229,11 @@ def induce(
         raise typer.BadParameter("several restarts need --start random", param_hint="--restarts")
     if name is ModelName.dmv and prior == 0.0:
         raise typer.BadParameter("must be above 0 for dmv", param_hint="--prior")
-    learnt = _read(file, tokenized, punctuation, on_error)
-    parsed = learnt if test is None else _read(test, tokenized, punctuation, on_error)
+    learnt = _read(file, tokenized, model, punctuation, on_error)
+    parsed = learnt if test is None else _read(test, tokenized, model, punctuation, on_error)
     chosen: Any = start.value
     if start_trees is not None:
-        trees = _read(start_trees, False, punctuation, on_error)
+        trees = _read(start_trees, False, model, punctuation, on_error)
         chosen = type(model)(**model.options()).fit(trees.contents)
     shown = _Shown(restarts)
     state = model.fit_em(
@@ -274,9 +276,10 @@ def _model(
         )
     if given["stop"] and (given["direction"] or given["distance"]):
         raise typer.BadParameter("add --no-direction and --no-distance", param_hint="--stop")
+    chosen = cast("Unit", unit.value)
     if name is ModelName.dmv:
-        return DMVModel(unit.value, min_count=min_count)
-    return BigramModel(unit.value, min_count=min_count, **given)
+        return DMVModel(chosen, min_count=min_count)
+    return BigramModel(chosen, min_count=min_count, **given)
 
 
 def read_sentences(path: str, tokenized: bool, on_error: OnError) -> list[Sentence]:
@@ -295,10 +298,15 @@ def read_sentences(path: str, tokenized: bool, on_error: OnError) -> list[Senten
     return sentences
 
 
-def _read(path: str, tokenized: bool, punctuation: bool, on_error: OnError) -> _Words:
+def _read(
+    path: str, tokenized: bool, model: GenerativeModel, punctuation: bool, on_error: OnError
+) -> _Words:
     from crossarc.models.generative.accuracy import content_sentence, content_words
+    from crossarc.models.generative.corpus import read_units
 
     sentences = read_sentences(path, tokenized, on_error)
+    for one in sentences:
+        read_units(one, model.unit)  # what is missing has a line here, and none later
     words = [content_words(one, punctuation=punctuation) for one in sentences]
     contents = [content_sentence(one, own) for one, own in zip(sentences, words, strict=True)]
     return _Words(sentences, words, contents)

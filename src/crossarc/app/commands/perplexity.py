@@ -125,10 +125,8 @@ def _tree_model(
     from crossarc.models.generative.model import GenerativeModel
 
     if path is None:
-        chosen = unit or UnitName.upos
-        made = BigramModel(
-            chosen.value, projective=projective, root=root.value, min_count=min_count
-        )
+        chosen = (unit or UnitName.upos).value
+        made = BigramModel(chosen, projective=projective, root=root.value, min_count=min_count)
         return made.fit(learnt)
     read = GenerativeModel.load(path)
     if unit is not None and unit.value != read.unit:

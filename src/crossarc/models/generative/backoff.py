@@ -37,7 +37,7 @@ class _Level:
         contexts, owner = np.unique(events // outcomes, return_inverse=True)
         totals = np.bincount(owner, counts, len(contexts))
         types = np.bincount(owner, counts > 0.0, len(contexts))
-        return cls(events, counts, contexts, totals, types)
+        return cls(events, counts, contexts, totals.astype(float), types.astype(float))
 
 
 class BackoffTable:
@@ -95,7 +95,8 @@ class BackoffTable:
         found = self._log_probs(
             [one.reshape(-1)[first] for one in contexts], observed.reshape(-1)[first]
         )
-        return found[back.reshape(-1)].reshape(observed.shape)
+        logs: Floats = found[back.reshape(-1)].reshape(observed.shape)
+        return logs
 
     def rows(self, contexts: Sequence[Ints]) -> Floats:
         """log p of every outcome: an array with one more axis than the contexts."""
@@ -104,7 +105,8 @@ class BackoffTable:
         outcomes = np.tile(np.arange(self.outcomes), len(first))
         repeated = [np.repeat(one.reshape(-1)[first], self.outcomes) for one in contexts]
         found = self._log_probs(repeated, outcomes).reshape(len(first), self.outcomes)
-        return found[back.reshape(-1)].reshape(*contexts[0].shape, self.outcomes)
+        rows: Floats = found[back.reshape(-1)].reshape(*contexts[0].shape, self.outcomes)
+        return rows
 
     def _log_probs(self, contexts: Sequence[Ints], observed: Ints) -> Floats:
         p = np.full(len(observed), 1.0 / self.outcomes)

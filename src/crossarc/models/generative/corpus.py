@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.errors import ModelError
+from crossarc.errors import ModelError, TreebankError
 from crossarc.treebank import Sentence
 
 __all__ = ["UNITS", "UNKNOWN", "Chunk", "Corpus", "Unit", "Vocabulary", "Words", "read_units"]
@@ -35,16 +35,20 @@ def read_units(words: Words, unit: Unit) -> list[tuple[str, ...]]:
     """The units of a sentence: a tuple of one string a word for each column.
 
     Raises:
-        ModelError: a column that is empty, or words that are not what the unit needs.
+        TreebankError: a sentence in which a word has no such column.
+        ModelError: words that are not what the unit needs.
     """
     columns = unit.split("+")
     if isinstance(words, Sentence):
         found = [tuple(getattr(words, _COLUMNS[column])) for column in columns]
         for column, values in zip(columns, found, strict=True):
             if column != "form" and "_" in values:
-                raise ModelError(
-                    f"sentence {words.sent_id or 'without id'}: word {values.index('_') + 1} has "
-                    f"no {column.upper()}: tag the text first, or use the unit form"
+                word = values.index("_") + 1
+                raise TreebankError(
+                    f"word {word} has no {column.upper()}: tag the text first or use the unit form",
+                    source=words.source,
+                    line=words.line_of(word),
+                    sent_id=words.sent_id,
                 )
         return found
     if isinstance(words, str):

@@ -235,12 +235,13 @@ def _sum_wide(units: Ints, tables: Tables, counted: bool, counts: Tables) -> flo
     total = float(trees.log_partition()) + constant
     if counted and total > -np.inf:
         parts, words = trees.marginals("sibling"), np.arange(1, len(units) + 1)
-        np.add.at(counts.choose, (-1, RIGHT, units), parts[0, 0, 1:])
+        size = len(tables.stops)
+        counts.choose[-1, RIGHT] += np.bincount(units, parts[0, 0, 1:], size)
         for h in words.tolist():
             for side, m in ((LEFT, words[: h - 1]), (RIGHT, words[h:])):
                 first, every = parts[h, h, m], parts[h][:, m].sum(axis=0)
                 unit = units[h - 1]
-                np.add.at(counts.choose, (unit, side, units[m - 1]), every)
+                counts.choose[unit, side] += np.bincount(units[m - 1], every, size)
                 later = float(every.sum() - first.sum())
                 adjacent = [1.0 - float(first.sum()), float(first.sum())]
                 counts.stops[unit, side, ADJACENT] += adjacent

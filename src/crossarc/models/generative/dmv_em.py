@@ -38,7 +38,8 @@ class DMVProblem:
     def maximise(self, counts: Floats) -> Floats:
         """Logarithms of all probabilities."""
         tables = self._tables(counts).estimate(self._prior)
-        return np.log(np.concatenate([one.reshape(-1) for one in tables]))
+        logs: Floats = np.log(np.concatenate([one.reshape(-1) for one in tables]))
+        return logs
 
     def log_prior(self, parameters: Floats) -> float:
         """The log-density of the Dirichlet prior, up to a constant."""

@@ -52,13 +52,13 @@ class ArcChunk(NamedTuple):
     Attributes:
         members: their indices in the corpus.
         words: of each of them.
-        index: the parameter of each entry of scores[h, m], sentence by sentence; where no tree has
+        parameters: that of each entry of scores[h, m], sentence by sentence; where no tree has
             an arc, the number of parameters.
     """
 
     members: Ints
     words: int
-    index: Index
+    parameters: Index
 
 
 class ArcExpectations:
@@ -93,8 +93,8 @@ class ArcExpectations:
 
     def gather(self, scores: Floats, chunk: ArcChunk) -> Floats:
         """The scores of a chunk's arcs, from those of the parameters."""
-        arcs = np.empty(len(chunk.index))
-        _gather(chunk.index, np.append(scores[: self._parameters], -np.inf), arcs)
+        arcs = np.empty(len(chunk.parameters))
+        _gather(chunk.parameters, np.append(scores[: self._parameters], -np.inf), arcs)
         return arcs
 
     def under(self, scores_of: Callable[[ArcChunk], Floats]) -> tuple[Floats, Floats]:
@@ -103,7 +103,7 @@ class ArcExpectations:
 
         def run(chunk: ArcChunk, counts: Floats) -> None:
             totals[chunk.members], marginals = self.solve(scores_of(chunk), chunk)
-            _scatter(chunk.index, marginals, counts)
+            _scatter(chunk.parameters, marginals, counts)
 
         costs = [len(chunk.members) * chunk.words**3 + 1000 for chunk in self.chunks]
         counts = in_shards(self.chunks, costs, run, self._parameters + 1, self._threads)

@@ -65,7 +65,8 @@ class GenerativeModel(Described, ABC):
         corpus = self._encoded(sentences)
         if not corpus.sizes.all():
             raise ModelError(f"sentence {int(np.argmin(corpus.sizes))} has no words: leave it out")
-        return self._distribution(corpus, is_batch, threads)
+        found: TreeDistribution = self._distribution(corpus, is_batch, threads)
+        return found
 
     def parse(self, words: Any, *, threads: int | None = None) -> Any:
         """The most probable tree.
