@@ -117,6 +117,7 @@ def test_a_start_from_trees(bank: Path) -> None:
         (("--stop",), "add --no-direction and --no-distance"),
         (("--restarts", "2"), "several restarts need --start random"),
         (("--anneal", "2"), "--anneal"),
+        (("--save", "absent/model"), "absent/model: cannot write a file there; check the path"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], what: str) -> None:

@@ -16,6 +16,7 @@ from crossarc.app.files import (
     OutputFormatOption,
     Progress,
     WorkersOption,
+    check_writable,
     counted,
     open_treebank,
     report_skipped,
@@ -229,6 +230,9 @@ def induce(
         raise typer.BadParameter("several restarts need --start random", param_hint="--restarts")
     if name is ModelName.dmv and prior == 0.0:
         raise typer.BadParameter("must be above 0 for dmv", param_hint="--prior")
+    for path, flag in ((save, "--save"), (checkpoint, "--checkpoint"), (output, "-o")):
+        if path not in (None, "-"):
+            check_writable(str(path), flag)
     learnt = _read(file, tokenized, model, punctuation, on_error)
     parsed = learnt if test is None else _read(test, tokenized, model, punctuation, on_error)
     chosen: Any = start.value
