@@ -30,6 +30,7 @@ COMMAND_LINE = {
     "crossarc.app.commands.warmup",
     "crossarc.app.files",
     "crossarc.app.tables",
+    "crossarc.app.words",
     "crossarc.errors",
     "crossarc.models",
     "crossarc.models.covington",

@@ -14,15 +14,19 @@ from crossarc.app.files import (
     OnErrorOption,
     Output,
     OutputFormatOption,
-    Progress,
     WorkersOption,
     check_writable,
     counted,
-    open_treebank,
-    report_skipped,
     stdin_once,
 )
 from crossarc.app.tables import text_table
+from crossarc.app.words import (
+    RootName,
+    TokenizedOption,
+    UnitName,
+    UnitOption,
+    read_sentences,
+)
 from crossarc.errors import ModelError
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
     from crossarc.models.generative.model import GenerativeModel
     from crossarc.treebank import Sentence
 
-__all__ = ["RootName", "TokenizedOption", "UnitName", "UnitOption", "induce", "read_sentences"]
+__all__ = ["induce"]
 
 
 class ModelName(StrEnum):
@@ -46,44 +50,12 @@ class ModelName(StrEnum):
     dmv = "dmv"
 
 
-class UnitName(StrEnum):
-    """What words are to a model."""
-
-    form = "form"
-    lemma = "lemma"
-    upos = "upos"
-    xpos = "xpos"
-    form_upos = "form+upos"
-
-
-class RootName(StrEnum):
-    """Roots of a tree."""
-
-    single = "single"
-    multi = "multi"
-
-
 class StartName(StrEnum):
     """Where EM starts."""
 
     harmonic = "harmonic"
     uniform = "uniform"
     random = "random"
-
-
-UnitOption = Annotated[
-    UnitName | None,
-    typer.Option(
-        help="What words are to the model; by default upos, and form for --tokenized.",
-        show_default=False,
-    ),
-]
-TokenizedOption = Annotated[
-    bool,
-    typer.Option(
-        "--tokenized", help="The input has one sentence a line, its words divided by spaces."
-    ),
-]
 
 
 class _Words(NamedTuple):
@@ -284,22 +256,6 @@ def _model(
     if name is ModelName.dmv:
         return DMVModel(chosen, min_count=min_count)
     return BigramModel(chosen, min_count=min_count, **given)
-
-
-def read_sentences(path: str, tokenized: bool, on_error: OnError) -> list[Sentence]:
-    """The sentences of a treebank, or of lines of words."""
-    if tokenized:
-        from crossarc.parser.lines import line_sentences, split_lines
-        from crossarc.text import read_text
-
-        sentences = list(Progress(line_sentences(split_lines(read_text(path)), None), path))
-    else:
-        reader = open_treebank(path, on_error=on_error)
-        sentences = list(Progress(reader))
-        report_skipped(reader)
-    if not sentences:
-        raise ModelError(f"{path}: no sentences: check the file")
-    return sentences
 
 
 def _read(

@@ -8,13 +8,6 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from crossarc.app.commands.induce import (
-    RootName,
-    TokenizedOption,
-    UnitName,
-    UnitOption,
-    read_sentences,
-)
 from crossarc.app.files import (
     OnError,
     OnErrorOption,
@@ -24,6 +17,13 @@ from crossarc.app.files import (
     stdin_once,
 )
 from crossarc.app.tables import text_table
+from crossarc.app.words import (
+    RootName,
+    TokenizedOption,
+    UnitName,
+    UnitOption,
+    read_sentences,
+)
 
 if TYPE_CHECKING:
     import numpy as np

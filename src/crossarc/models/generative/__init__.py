@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from crossarc.models.generative.bigram import BigramModel, log_tree_count
+from crossarc.models.generative.arcs import log_tree_count
+from crossarc.models.generative.bigram import BigramModel
 from crossarc.models.generative.dmv import DMVModel
 
 __all__ = ["BigramModel", "DMVModel", "log_tree_count"]

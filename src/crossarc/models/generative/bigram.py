@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees, SpanningTrees
 from crossarc.inference.distribution import Root, TreeDistribution
+from crossarc.models.generative.arcs import Arcs, Factor, log_tree_count
 from crossarc.models.generative.backoff import BackoffTable
 from crossarc.models.generative.corpus import Chunk, Corpus, Unit, Words
 from crossarc.models.generative.model import GenerativeModel, labelled_tree
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crossarc.learning.em import EMState
     from crossarc.models.generative.induction import EMKeywords
 
-__all__ = ["Arcs", "BigramModel", "Factor", "Smoothing", "log_tree_count"]
+__all__ = ["BigramModel", "Smoothing"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,44 +41,6 @@ Smoothing = Literal["interpolated", "additive"]
 # Distances up to each of these are one bucket, and all longer ones.
 _BUCKETS = np.array([1, 2, 4, 8])
 _CODES = 2 * (len(_BUCKETS) + 1)
-
-
-@cache
-def log_tree_count(n: int, *, projective: bool, root: Root) -> float:
-    """Log of the number of unlabelled trees of n words.
-
-    All trees: (n + 1)^(n - 1), with a single root n^(n - 1) (Cayley). Projective ones:
-    C(3n, n) / (2n + 1), with a single root C(3n - 2, n - 1) / n.
-    """
-    if not projective:
-        return (n - 1) * math.log(n if root == "single" else n + 1) if n else 0.0
-    if root == "single":
-        return math.log(math.comb(3 * n - 2, n - 1) // n) if n else 0.0
-    return math.log(math.comb(3 * n, n) // (2 * n + 1))
-
-
-class Arcs(NamedTuple):
-    """What modifiers are generated from, as arrays that broadcast.
-
-    Attributes:
-        heads, modifiers: units of both, one array a column; the root's unit is the size of the
-            vocabulary.
-        direction: 0 for a modifier to the left, 1 to the right.
-        code: of direction and distance, as far as the model knows them.
-    """
-
-    heads: Sequence[Ints]
-    modifiers: Sequence[Ints]
-    direction: Ints
-    code: Ints
-
-
-class Factor(NamedTuple):
-    """One step in the generation of a modifier: the contexts, the finest first, and the outcome."""
-
-    contexts: Sequence[Ints]
-    observed: Ints
-    outcomes: int
 
 
 class BigramModel(GenerativeModel):
@@ -195,7 +157,7 @@ class BigramModel(GenerativeModel):
             if self.direction:
                 contexts.append(head)
             contexts.append(np.zeros_like(head))
-            return [_broadcast(contexts, modifier, sizes[0] + self.stop)]
+            return [Factor.broadcast(contexts, modifier, sizes[0] + self.stop)]
         (form, tag), (own_form, own_tag) = arcs.heads, arcs.modifiers
         both = form * root_or[1] + tag
         side = direction if self.direction else np.zeros_like(direction)
@@ -205,7 +167,10 @@ class BigramModel(GenerativeModel):
             (tag * 2 + side) * sizes[1] + own_tag,
             own_tag,
         ]
-        return [_broadcast(of_tag, own_tag, sizes[1]), _broadcast(of_form, own_form, sizes[0])]
+        return [
+            Factor.broadcast(of_tag, own_tag, sizes[1]),
+            Factor.broadcast(of_form, own_form, sizes[0]),
+        ]
 
     def all_arcs(self, chunk: Chunk) -> Arcs:
         """Arcs [sentence, h, m] of sentences of one length; column 0 is m = 1."""
@@ -319,7 +284,7 @@ class BigramModel(GenerativeModel):
         head, modifier = arcs.heads[-1], arcs.modifiers[-1]
         own = modifier * 2 + arcs.direction
         pair = head * (2 * len(self.vocabularies[-1])) + own
-        return _broadcast([pair, own, np.zeros_like(own)], modifier, 0).contexts
+        return Factor.broadcast([pair, own, np.zeros_like(own)], modifier, 0).contexts
 
     def _count_labels(self, arcs: Arcs, names: Sequence[str]) -> None:
         """Learn the labels of arcs; those of stops, which come last, are not there."""
@@ -422,8 +387,3 @@ class BigramModel(GenerativeModel):
         self.labels = tuple(metadata["names"])
         if metadata["labels"] is not None:
             self._label_table = BackoffTable.restore("labels", tensors, metadata["labels"])
-
-
-def _broadcast(contexts: Sequence[Ints], observed: Ints, outcomes: int) -> Factor:
-    *wide, seen = np.broadcast_arrays(*contexts, observed)
-    return Factor(wide, seen, outcomes)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
+from crossarc.models.generative.arcs import Arcs, log_tree_count
 from crossarc.models.generative.backoff import BackoffTable
-from crossarc.models.generative.bigram import Arcs, BigramModel, log_tree_count
+from crossarc.models.generative.bigram import BigramModel
 from crossarc.models.generative.corpus import Chunk, Corpus
 from crossarc.models.generative.expectations import ArcChunk, ArcExpectations
 from crossarc.models.generative.induction import check_possible, harmonic_scores

@@ -10,8 +10,18 @@ from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees
+from crossarc.inference.arithmetic.lanes import LANES
+from crossarc.inference.runtime.lockstep import cells_for
 from crossarc.models.generative.corpus import Chunk, Corpus, Unit, Words
-from crossarc.models.generative.dmv_sums import ADJACENT, GO, LEFT, RIGHT, STOP, sum_sentences
+from crossarc.models.generative.dmv_sums import (
+    ADJACENT,
+    GO,
+    LEFT,
+    RIGHT,
+    STOP,
+    sum_sentences,
+    workspace_size,
+)
 from crossarc.models.generative.expectations import in_shards
 from crossarc.models.generative.model import GenerativeModel
 from crossarc.treebank import Sentence
@@ -218,7 +228,8 @@ def expected_counts(
     def run(chunk: Chunk, vector: Floats) -> None:
         own, counts = np.empty(len(chunk.members)), Tables.of_vector(vector, units)
         words = np.ascontiguousarray(chunk.units[0]).reshape(-1)
-        sum_sentences(words, chunk.words, *tables, counted, own, *counts)
+        cells = cells_for(workspace_size(chunk.words), LANES, False)
+        sum_sentences(words, chunk.words, *tables, counted, own, *counts, cells)
         for index in np.flatnonzero(np.isnan(own)).tolist():
             own[index] = _sum_wide(chunk.units[0, index], tables, counted, counts)
         totals[chunk.members] = own
