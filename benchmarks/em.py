@@ -3,7 +3,7 @@
     .venv-bench/bin/python benchmarks/em.py [FOLDER]
 
 Tags are the units. "20 words": sentences of that length, the words of the others cut. kernels: the
-sums over trees alone, on the same scores. Medians of five; the machine's load shows in them.
+sums over trees only, on the same scores. Medians of five; the machine's load shows in them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def report(name: str, sentences: Sequence[Sequence[str]]) -> None:
             title = "projective" if kind else "non-projective"
             jobs[f"{title} {threads}"] = partial(problem.expect, parameters, 1.0)
             if threads == 1:
-                jobs[f"{title} kernels 1"] = sums_alone(problem, parameters)
+                jobs[f"{title} kernels 1"] = sums_only(problem, parameters)
         valence = DMVModel()
         corpus = Corpus.encode(valence._learn_vocabulary(sentences), valence.vocabularies)
         other = DMVProblem(valence, corpus, PRIOR, threads)
@@ -79,7 +79,7 @@ def report(name: str, sentences: Sequence[Sequence[str]]) -> None:
         print(f"  {title:43}{cells}", flush=True)
 
 
-def sums_alone(problem: BigramProblem, parameters: NDArray[np.float64]) -> Callable[[], object]:
+def sums_only(problem: BigramProblem, parameters: NDArray[np.float64]) -> Callable[[], object]:
     """The sums over trees of an E-step, by one thread, their scores being there already."""
     arcs = problem.arcs
     scores = [(arcs.gather(parameters, chunk), chunk) for chunk in arcs.chunks]

@@ -226,7 +226,7 @@ def induce(
         on_iteration=shown,
     )
     shown.clear()
-    _say_how_it_ended(name, state)
+    _report_end(name, state)
     if save is not None:
         model.save(save)
     _report(model, parsed, max_words, output, figures, workers)
@@ -279,10 +279,10 @@ def _short(learnt: _Words, max_words: int | None, file: str) -> list[Sentence]:
     return found
 
 
-def _say_how_it_ended(name: ModelName, state: EMState) -> None:
+def _report_end(name: ModelName, state: EMState) -> None:
     made = counted(len(state.objectives), "iteration")
-    how = "converged" if state.converged else "not converged: raise --iterations"
-    print(f"crossarc: {name}: {made}, {how}", file=sys.stderr)
+    end = "converged" if state.converged else "not converged: raise --iterations"
+    print(f"crossarc: {name}: {made}, {end}", file=sys.stderr)
 
 
 def _report(

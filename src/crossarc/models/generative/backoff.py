@@ -157,9 +157,9 @@ class BackoffTable:
         return cls(metadata["outcomes"], metadata["strength"], levels)
 
 
-def _looked_up(keys: Ints, values: Floats, wanted: Ints) -> Floats:
+def _looked_up(keys: Ints, values: Floats, queries: Ints) -> Floats:
     """The value of each key, 0 where it is not there."""
     if not len(keys):
-        return np.zeros(wanted.shape)
-    index = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[index] == wanted, values[index], 0.0)
+        return np.zeros(queries.shape)
+    index = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
+    return np.where(keys[index] == queries, values[index], 0.0)
