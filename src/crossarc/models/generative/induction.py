@@ -62,15 +62,16 @@ class HiddenTrees(EMProblem, Protocol):
 class EMKeywords(TypedDict, total=False):
     """The arguments of `fit_em`.
 
-    start: "uniform", "harmonic" or "random"; or a model, learnt from trees say.
-    prior: what is added to each count: the mode under a Dirichlet(1 + prior) prior.
-    restarts: random starts, of which the one with the highest objective is kept.
-    seed: of random starts.
-    iterations, tolerance: as of `crossarc.learning.em.run_em`.
-    anneal: the first exponent of the posterior, which then grows by a quarter up to 1.
-    threads: `CROSSARC_THREADS`, else all cores; the result does not depend on it.
-    checkpoint: a file that is written after each iteration, and gone on from where it exists.
-    on_iteration: called after each iteration.
+    Attributes:
+        start: "uniform", "harmonic" or "random"; or a model, learnt from trees say.
+        prior: what is added to each count: the mode under a Dirichlet(1 + prior) prior.
+        restarts: random starts, of which the one with the highest objective is kept.
+        seed: of random starts.
+        iterations, tolerance: as of `crossarc.learning.em.run_em`.
+        anneal: the first exponent of the posterior, which then grows by a quarter up to 1.
+        threads: `CROSSARC_THREADS`, else all cores; the result does not depend on it.
+        checkpoint: a file that is written after each iteration, and gone on from where it exists.
+        on_iteration: called after each iteration.
     """
 
     start: Start | GenerativeModel
