@@ -184,6 +184,9 @@ def test_perplexity_of_a_model_file(tmp_path: Path) -> None:
         expected = math.exp(-math.fsum(logs) / words)
         assert figures[f"{model.kind}_perplexity"] == pytest.approx(expected)
         assert figures["words"] == words
+    short = crossarc("perplexity", "@sample", "-m", "model", "--no-punctuation", cwd=tmp_path)
+    kept = sum(tag != "PUNCT" for one in sample() for tag in one.upos)
+    assert short.stdout.decode().startswith(f"{len(sample())} sentences, {kept} words ")
 
 
 def test_impossible_words_have_infinite_perplexity(tmp_path: Path) -> None:

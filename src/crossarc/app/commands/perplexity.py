@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from crossarc.models.generative.corpus import Unit
     from crossarc.models.generative.model import GenerativeModel
     from crossarc.treebank import Sentence
 
@@ -69,6 +70,14 @@ def perplexity(
     ] = None,
     unit: UnitOption = None,
     tokenized: TokenizedOption = False,
+    punctuation: Annotated[
+        bool,
+        typer.Option(
+            "--punctuation/--no-punctuation",
+            help="Whether words with UPOS PUNCT are kept; models of `crossarc induce` have none "
+            "by default.",
+        ),
+    ] = True,
     order: Annotated[int, typer.Option(min=1, help="Words in an n-gram.")] = 3,
     min_count: Annotated[
         int, typer.Option(min=1, help="Words of TRAIN that are rarer are read as <unk>.")
@@ -98,18 +107,29 @@ def perplexity(
         raise typer.BadParameter(
             "lines of words teach no tree model: give one with -m", param_hint="--tokenized"
         )
-    learnt = [] if train is None else read_sentences(train, tokenized, on_error)
+
+    def read(path: str) -> list[Sentence]:
+        return _contents(read_sentences(path, tokenized, on_error), punctuation)
+
+    learnt = [] if train is None else read(train)
     fitted: list[Sentence] = []
     if held_out is not None:
-        fitted = read_sentences(held_out, tokenized, on_error)
+        fitted = read(held_out)
     elif train is not None:
         fitted = learnt[::_HELD_OUT]
         learnt = [one for index, one in enumerate(learnt) if index % _HELD_OUT]
     tree_model = _tree_model(model, learnt, unit, min_count, projective, root)
-    sentences = read_sentences(file, tokenized, on_error)
-    sentences = [one for one in sentences if max_words is None or len(one) <= max_words]
+    sentences = [one for one in read(file) if max_words is None or len(one) <= max_words]
     rows = _rows(tree_model, learnt, fitted, sentences, order, workers)
     print(_figures(rows, sentences, figures))
+
+
+def _contents(sentences: list[Sentence], punctuation: bool) -> list[Sentence]:
+    """Sentences with or without punctuation."""
+    from crossarc.models.generative.accuracy import content_sentence, content_words
+
+    words = [content_words(one, punctuation=punctuation) for one in sentences]
+    return [content_sentence(one, own) for one, own in zip(sentences, words, strict=True)]
 
 
 def _tree_model(
@@ -125,7 +145,7 @@ def _tree_model(
     from crossarc.models.generative.model import GenerativeModel
 
     if path is None:
-        chosen = (unit or UnitName.upos).value
+        chosen = cast("Unit", str(unit or UnitName.upos))
         made = BigramModel(chosen, projective=projective, root=root.value, min_count=min_count)
         return made.fit(learnt)
     read = GenerativeModel.load(path)

@@ -187,7 +187,8 @@ class BigramProblem:
 def _distinct(keys: Ints) -> Ints:
     """The different keys, sorted. (`np.unique` of NumPy 2.4 takes ten times as long.)"""
     ordered = np.sort(keys)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    found: Ints = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return found
 
 
 def _other_words(n: int) -> NDArray[np.bool_]:
