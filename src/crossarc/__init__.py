@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         projective_log_prob,
         prune,
     )
+    from crossarc.models.generative import BigramModel
     from crossarc.parser import ParseOptions, Parser, load
     from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, Word, read_conllu, write_conllu
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BigramModel": "models.generative",
     "CrossarcError": "errors",
     "InfeasibleError": "errors",
     "ModelError": "errors",
@@ -92,6 +94,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BigramModel",
     "CrossarcError",
     "InfeasibleError",
     "ModelError",

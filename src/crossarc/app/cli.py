@@ -22,7 +22,9 @@ from crossarc.app.commands.convert import convert
 from crossarc.app.commands.demo import demo
 from crossarc.app.commands.draw import draw
 from crossarc.app.commands.evaluate import evaluate
+from crossarc.app.commands.induce import induce
 from crossarc.app.commands.parse import parse
+from crossarc.app.commands.perplexity import perplexity
 from crossarc.app.commands.review import review
 from crossarc.app.commands.stats import stats
 from crossarc.app.commands.train import train
@@ -47,6 +49,8 @@ COMMANDS = (
     train,
     parse,
     review,
+    induce,
+    perplexity,
     stats,
     analyze,
     evaluate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,7 @@ __all__ = [
     "Progress",
     "SourceFormatOption",
     "WorkersOption",
+    "check_writable",
     "counted",
     "file_stem",
     "open_treebank",
@@ -140,6 +142,15 @@ def stdin_once(*paths: str | None) -> None:
     """Refuse a command line that reads standard input twice."""
     if paths.count("-") > 1:
         raise typer.BadParameter("standard input (-) can be read only once")
+
+
+def check_writable(path: str, flag: str) -> None:
+    """Refuse a file that cannot be written, before the work and not after it."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir() or Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise typer.BadParameter(
+            f"{path}: cannot write a file there; check the path", param_hint=flag
+        )
 
 
 @contextmanager

@@ -42,6 +42,7 @@ ROOMS = {
     "learning": Room("learning", 0.7),
     "models": Room("scores of arcs and labels", 6.6),
     "models.covington": Room("transition parsers", 20.3),
+    "models.generative": Room("generative models", 2.0),
     "models.tagging": Room("tags and lemmas", 3.9),
 }
 

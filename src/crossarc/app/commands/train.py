@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -17,6 +16,7 @@ from crossarc.app.files import (
     OnErrorOption,
     Progress,
     WorkersOption,
+    check_writable,
     counted,
     open_treebank,
     refused_options,
@@ -89,7 +89,7 @@ def train(
     with refused_options():
         find_kind(kind).build_options(given)
     stdin_once(file, dev)
-    _check_writable(output)
+    check_writable(output, "-o")
     sentences = _read(file, on_error)
     held_out = None if dev is None else _read(dev, on_error)
     _warn(file, sentences)
@@ -163,15 +163,6 @@ def _read(path: str, on_error: OnError) -> list[Sentence]:
     if not any((one.heads >= 0).any() for one in sentences):
         raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
     return sentences
-
-
-def _check_writable(path: str) -> None:
-    """Fail before the work, not after it."""
-    folder = Path(path).resolve().parent
-    if not folder.is_dir() or Path(path).is_dir() or not os.access(folder, os.W_OK):
-        raise typer.BadParameter(
-            f"{path}: cannot write a file there; check the path", param_hint="-o"
-        )
 
 
 def _save(parser: Parser, output: str) -> None:
