@@ -68,15 +68,24 @@ class Computations:
 
     Args:
         scores: (n+1, n+1) and (n+1, n+1, n+1) arrays.
+        single_root: whether `$` has exactly one modifier. Its last one is attached by ra1 at the
+            end of a computation; so no other ra1, and no ra2, may have it as the head.
         threads: as for `crossarc.parallel.over_ranges`; the results do not depend on it.
 
     Raises:
         ScoreError: arrays of a wrong shape, NaN or +inf, or too many words.
     """
 
-    def __init__(self, scores: TransitionScores, *, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        scores: TransitionScores,
+        *,
+        single_root: bool = False,
+        threads: int | None = None,
+    ) -> None:
         self.nodes = _checked(scores)
-        self._scores = _masked(scores)
+        self._single = single_root
+        self._scores = _masked(scores, single_root)
         workers = thread_count(threads)
         self._threads = workers if self.nodes > _SHORTEST_SHARED else 1
 
@@ -185,21 +194,23 @@ class Computations:
             for i in range(nodes - 1, 0, -1):
                 self._shared(lambda b, e, i=i: INSIDE[kind](weights, charts, i, i, b, e), i)  # type: ignore[misc]
         # G[j] = sum over k of  G[k] R[0, k; j]
-        goal, steps = charts.goal, self._root_steps(charts)
         zero, one = (0.0, 1.0) if kind == "sum" else (-math.inf, 0.0)
+        goal, steps = charts.goal, self._root_steps(charts, zero)
         goal[:] = zero
         goal[1] = one
         for j in range(2, nodes + 1):
             goal[j] = _combined(kind, goal[1:j], steps[1:j, j])
         return charts
 
-    def _root_steps(self, charts: Charts) -> Floats:
-        """R[0, k; j]."""
+    def _root_steps(self, charts: Charts, zero: float) -> Floats:
+        """R[0, k; j] where it may be part of a complete computation."""
         nodes = self.nodes
-        steps = np.full((nodes, nodes + 1), -math.inf)
+        steps = np.full((nodes, nodes + 1), zero)
         for k in range(1, nodes):
             begin = charts.kept_begin[0, k]
             steps[k, k + 1 :] = charts.kept[begin : begin + nodes - k]
+        if self._single:
+            steps[2:] = steps[:, 2:nodes] = zero
         return steps
 
     def _shared(self, work: object, rows: int) -> None:
@@ -213,7 +224,7 @@ class Computations:
         nodes, goal = self.nodes, charts.goal
         zero = 0.0 if kind == "sum" else -math.inf
         outer = new_charts(nodes, with_tables=False)
-        steps = self._root_steps(charts)
+        steps = self._root_steps(charts, zero)
         outer.goal[:] = zero
         outer.goal[nodes] = 1.0 / goal[nodes] if kind == "sum" else -goal[nodes]
         for k in range(nodes - 1, 0, -1):
@@ -258,14 +269,15 @@ def _checked(scores: TransitionScores) -> int:
     return nodes
 
 
-def _masked(scores: TransitionScores) -> TransitionScores:
+def _masked(scores: TransitionScores, single_root: bool) -> TransitionScores:
     """With -inf wherever no transition is."""
     nodes = len(scores.sh)
     b = np.arange(nodes)
     pairs = b[:, None] < b
     triples = pairs[:, :, None] & pairs
     from_words = (b > 0)[:, None]
-    masks = (pairs, pairs & from_words, pairs, triples & from_words[:, :, None], triples)
+    words_only = triples & from_words[:, :, None]
+    masks = (pairs, pairs & from_words, pairs, words_only, words_only if single_root else triples)
     return TransitionScores(
         *(np.where(mask, table, -math.inf) for mask, table in zip(masks, scores, strict=True))
     )
