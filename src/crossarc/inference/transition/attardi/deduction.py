@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from crossarc.inference.forest.arrays import Arrays
 from crossarc.inference.transition.attardi.machine import LEFT, RIGHT, SHIFT
 
-__all__ = ["deduce"]
+__all__ = ["Parts", "deduce"]
 
 Shorts = NDArray[np.int32]
 Stack = tuple[int, ...]

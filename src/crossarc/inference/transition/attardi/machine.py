@@ -108,8 +108,8 @@ def replay(codes: Iterable[int], words: int) -> Iterator[tuple[Configuration, in
     yield configuration, -1
 
 
-@kernel(types.boolean(READ_INT, types.int64[::1], types.int64[::1]))
-def _reduce_early(heads: Ints, codes: Ints, degrees: Ints) -> bool:
+@kernel(types.boolean(READ_INT, types.int64, types.int64[::1], types.int64[::1]))
+def _reduce_early(heads: Ints, limit: int, codes: Ints, degrees: Ints) -> bool:
     n = heads.shape[0]
     waiting = np.zeros(n + 1, np.int64)  # modifiers that have not been attached
     for m in range(n):
@@ -120,7 +120,7 @@ def _reduce_early(heads: Ints, codes: Ints, degrees: Ints) -> bool:
     while True:
         # A stack node is linked to the top if it can be: the nearest first.
         found = 0
-        for d in range(1, height):
+        for d in range(1, min(limit, height - 1) + 1):
             low, top = stack[height - 1 - d], stack[height - 1]
             if low > 0 and heads[low - 1] == top and waiting[low] == 0:
                 found = LEFT + d
@@ -145,19 +145,21 @@ def _reduce_early(heads: Ints, codes: Ints, degrees: Ints) -> bool:
         step += 1
 
 
-def oracle(heads: Iterable[int]) -> tuple[Ints, Ints] | None:
-    """The transitions that make a tree, and the degree at which each word is attached.
+def oracle(heads: Iterable[int], degree: int | None = None) -> tuple[Ints, Ints] | None:
+    """A computation that makes a tree, and the degree at which it attaches each word.
 
     Reductions go before shifts, those of the lowest degree first. To remove a node that has all its
-    modifiers makes no arc impossible and brings others nearer, so no other computation does with a
-    lower largest degree.
+    modifiers brings the others nearer and makes no arc impossible, so a computation is found if
+    there is one. Without a limit it may use higher degrees than others that shift first.
 
     Args:
         heads: that of word 1 first, of a tree.
+        degree: the highest degree of reductions; None for any.
 
     Returns:
-        codes and degrees; None for a tree that no degree derives.
+        codes and degrees; None for a tree that no such computation derives.
     """
     array = np.ascontiguousarray(heads, np.int64)
     codes, degrees = np.empty(2 * len(array) + 1, np.int64), np.empty(len(array), np.int64)
-    return (codes, degrees) if _reduce_early(array, codes, degrees) else None
+    limit = len(array) if degree is None else degree
+    return (codes, degrees) if _reduce_early(array, limit, codes, degrees) else None
