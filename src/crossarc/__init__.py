@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         constrain,
         projective_log_prob,
     )
+    from crossarc.models.transition import TransitionModel
     from crossarc.parser import Parser, load
     from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, read_conllu, write_conllu
@@ -42,6 +43,7 @@ _HOMES = {
     "Scores": "evaluation",
     "Sentence": "treebank",
     "SpanningTrees": "inference",
+    "TransitionModel": "models.transition",
     "Tree": "trees",
     "TreebankError": "errors",
     "constrain": "inference",
@@ -65,6 +67,7 @@ __all__ = [
     "Scores",
     "Sentence",
     "SpanningTrees",
+    "TransitionModel",
     "Tree",
     "TreebankError",
     "__version__",

@@ -61,6 +61,8 @@ class Computation(NamedTuple):
     transitions: tuple[int, ...]
     #: The head of word 1 first.
     heads: Ints
+    #: Of the best one: the sum of its transitions' scores.
+    score: float | None = None
 
 
 class Computations:
@@ -114,7 +116,7 @@ class Computations:
         if not charts.goal[-1] > -math.inf:
             raise InfeasibleError("no computation has a positive weight")
         codes, heads = trace_best(self._packed, charts)
-        return Computation(tuple(codes.tolist()), heads)
+        return Computation(tuple(codes.tolist()), heads, float(charts.goal[-1]))
 
     def sample(self, count: int, rng: np.random.Generator) -> list[Computation]:
         """Computations drawn independently of each other.

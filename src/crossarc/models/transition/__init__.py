@@ -1,0 +1,9 @@
+"""The generative transition model, its conditional form, and how both are learnt."""
+
+from __future__ import annotations
+
+from crossarc.models.transition.conditional import ConditionalTransitionModel
+from crossarc.models.transition.em import EMResult
+from crossarc.models.transition.model import TransitionModel
+
+__all__ = ["ConditionalTransitionModel", "EMResult", "TransitionModel"]
