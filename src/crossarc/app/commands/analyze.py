@@ -26,7 +26,7 @@ from crossarc.app.files import (
 from crossarc.errors import TreebankError
 
 if TYPE_CHECKING:
-    from crossarc.analysis import ConstraintStudy, Examples
+    from crossarc.analysis import ConstraintStudy, DegreeStudy, Examples
 
 __all__ = ["analyze"]
 
@@ -68,6 +68,13 @@ def analyze(
     order: Annotated[
         PairOrder, typer.Option(help="Which pairs of words are tried first.")
     ] = PairOrder.incremental,
+    attardi: Annotated[
+        bool,
+        typer.Option(
+            "--attardi",
+            help="Show which degrees of Attardi's transition system the trees need instead.",
+        ),
+    ] = False,
     source: SourceFormatOption = Format.conllu,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
@@ -81,6 +88,18 @@ def analyze(
     stdin_once(*files)
     _check_usage(layout, output, html, show)
     names = treebank_names(files)
+    if attardi:
+        if html is not None or show is not None or order is not PairOrder.incremental:
+            raise typer.BadParameter("--attardi goes without --html, --show and --order")
+        from crossarc.app.reports.degrees import FORMATS as DEGREE_FORMATS
+
+        degrees = [
+            (name, _degrees(file, source, on_error))
+            for name, file in zip(names, files, strict=True)
+        ]
+        with open_output(output) as write:
+            write(DEGREE_FORMATS[layout](degrees).encode(errors="replace"))
+        return
     studies = [
         (name, _study(file, source, on_error, order, show, has_page=html is not None))
         for name, file in zip(names, files, strict=True)
@@ -136,17 +155,31 @@ def _study(
         examples = Examples(limit=None, only=show)
     study = study_constraints(Progress(reader), constraints, order=order.value, examples=examples)
     report_skipped(reader)
-    incomplete = study.profile.incomplete
-    if study.sentences == 0:
+    _report_incomplete(study.sentences, study.profile.incomplete, reader.name)
+    return study
+
+
+def _degrees(file: str, source: Format, on_error: OnError) -> DegreeStudy:
+    from crossarc.analysis import study_degrees
+
+    reader = open_treebank(file, format=source, on_error=on_error)
+    study = study_degrees(Progress(reader))
+    report_skipped(reader)
+    _report_incomplete(study.sentences, study.incomplete, reader.name)
+    return study
+
+
+def _report_incomplete(sentences: int, incomplete: int, source: str) -> None:
+    """Say how many sentences have no tree; refuse a treebank in which none has."""
+    if sentences == 0:
         what = "no sentence has a head for every word" if incomplete else "there is no sentence"
-        raise TreebankError(f"{what}; give a treebank with trees", source=reader.name)
+        raise TreebankError(f"{what}; give a treebank with trees", source=source)
     if incomplete:
         left_out = counted(incomplete, "sentence")
         print(
-            f"crossarc: {reader.name}: left out {left_out} with a word without a head",
+            f"crossarc: {source}: left out {left_out} with a word without a head",
             file=sys.stderr,
         )
-    return study
 
 
 def _listing(name: str, which: str, study: ConstraintStudy) -> str:
