@@ -79,7 +79,11 @@ PARTS = {
             "inference.spanning.matrix_tree.sums",
         ),
     ),
-    "stats": Part("measures of trees", 4.0, ("trees", "inference.transition")),
+    "stats": Part(
+        "measures of trees",
+        4.0,
+        ("trees", "inference.transition.covington", "inference.transition.attardi.machine"),
+    ),
     "train": Part(
         "training",
         30.0,

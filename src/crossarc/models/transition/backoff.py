@@ -27,9 +27,9 @@ class _Seen:
     def smoothed(self, contexts: Ints, below: Floats, strength: float) -> Floats:
         """(count + s q) / (total + s) for each context, q being `below`."""
         at = np.searchsorted(self._keys, contexts)
-        at[at == len(self._keys)] = 0
-        known = self._keys[at] == contexts if len(self._keys) else np.zeros(contexts.shape, bool)
-        counts = self._counts[at] * known[..., None] if len(self._keys) else 0.0 * below
+        known = self._keys.take(at, mode="clip") == contexts if len(self._keys) else at < 0
+        counts = np.zeros((*contexts.shape, below.shape[-1]))
+        counts[known] = self._counts[at[known]]
         total = counts.sum(axis=-1, keepdims=True) + strength
         with np.errstate(invalid="ignore"):
             return np.where(total > 0.0, (counts + strength * below) / total, below)
@@ -52,18 +52,14 @@ class BackoffTables:
         table, b3, b2, b1 = rows.T
         shifts, ones, twos = table == 0, table > 0, table > 2
         # Of a shift, b2 is the top of the stack and b1 the word.
-        reduced = b1[ones]
-        tops = np.concatenate([b2[shifts], reduced, np.full(sentences * proper, ROOT)])
-        is_reduction = np.arange(len(tops)) >= shifts.sum()
-        self._reductions = _Seen(tops, is_reduction.astype(np.int64), 2)
-        self._tops, self._words = tops, b1[shifts]
-        shifted = np.bincount(b1[shifts], minlength=size)[WORDS:].astype(np.float64)
-        pooled = np.append(shifted, is_reduction.sum())
-        self._pooled = (pooled + strength / len(pooled)) / (pooled.sum() + strength)
-        events, counts = np.unique(b2[shifts] * size + b1[shifts], return_counts=True)
-        self._events, self._event_counts = events, counts.astype(np.float64)
+        tops = np.concatenate([b2[shifts], b1[ones], np.full(sentences * proper, ROOT)])
+        reductions = tops[shifts.sum() :]
         self._top_totals = np.bincount(tops, minlength=size).astype(np.float64)
-        self._top_reductions = np.bincount(tops[is_reduction], minlength=size).astype(np.float64)
+        self._top_reductions = np.bincount(reductions, minlength=size).astype(np.float64)
+        pooled = np.append(np.bincount(b1[shifts], minlength=size)[WORDS:], len(reductions))
+        self._pooled = (pooled + strength / len(pooled)) / (len(tops) + strength)
+        self._events, counts = np.unique(b2[shifts] * size + b1[shifts], return_counts=True)
+        self._event_counts = counts.astype(np.float64)
         outcome = np.minimum(table - 1, 2)
         self._one = [
             _Seen(key[ones], outcome[ones], 3) for key in (b2 * size + b1, b1, np.zeros_like(b1))

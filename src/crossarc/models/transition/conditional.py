@@ -21,7 +21,7 @@ from crossarc.inference.transition.attardi import (
     MAX_WORDS,
     Computations,
     TransitionScores,
-    TreeComputations,
+    tree_computations,
     oracle,
 )
 from crossarc.models.transition.decoding import ComputationModel
@@ -120,7 +120,9 @@ class ConditionalTransitionModel(ComputationModel):
         if len(symbols) > MAX_DENSE:
             raise ModelError(f"weights are over at most {MAX_DENSE} symbols: got {len(symbols)}")
         model = cls(
-            symbols.vocabulary, dict(zip(_NAMES, Counts.zeros(len(symbols)), strict=False)), unit=unit
+            symbols.vocabulary,
+            dict(zip(_NAMES, Counts.zeros(len(symbols)), strict=False)),
+            unit=unit,
         )
         data = [(model.symbols.encode(words), heads) for words, heads in pairs]
 
@@ -167,7 +169,7 @@ class ConditionalTransitionModel(ComputationModel):
             for shard in range(begin, end):
                 for ids, heads in shards[shard]:
                     scores = self._scores(ids)
-                    tree, every = TreeComputations(scores, heads), Computations(scores, threads=1)
+                    tree, every = tree_computations(scores, heads), Computations(scores, threads=1)
                     totals[shard] += tree.log_total() - every.log_total()
                     counts[shard].add(ids, tree.expectations())
                     counts[shard].add(ids, every.expectations(), -1.0)

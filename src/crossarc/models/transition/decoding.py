@@ -19,7 +19,7 @@ from crossarc.errors import ModelError
 from crossarc.inference.transition.attardi import (
     Computations,
     TransitionScores,
-    TreeComputations,
+    tree_computations,
     arc_expectations,
     best_heads,
 )
@@ -103,7 +103,7 @@ class ComputationModel(ABC):
         ids = self.symbols.encode(words)
         if len(tree) != len(ids) - 1:
             raise ModelError(f"a tree of {len(tree)} words for a sentence of {len(ids) - 1} words")
-        return TreeComputations(self._scores(ids), tree.heads).log_total() + self._ends
+        return tree_computations(self._scores(ids), tree.heads).log_total() + self._ends
 
 
 def _decoded(
@@ -122,7 +122,7 @@ def _decoded(
     heads: dict[bytes, Ints] = {}
     for one in found:
         heads.setdefault(one.tobytes(), one)
-    weights = [TreeComputations(scores, one).log_total() for one in heads.values()]
+    weights = [tree_computations(scores, one).log_total() for one in heads.values()]
     best = int(np.argmax(weights))
     return list(heads.values())[best], weights[best]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.inference.transition.attardi import TreeComputations, oracle
+from crossarc.inference.transition.attardi import oracle, tree_computations
 from crossarc.inference.transition.attardi.machine import RIGHT, SHIFT
 from crossarc.models.transition.backoff import BackoffTables
 from crossarc.models.transition.parameters import (
@@ -67,7 +68,9 @@ def estimate(
         raise ValueError(f"strength must not be negative: got {strength}")
     pairs = [read_tree(sentence, unit) for sentence in sentences]
     if vocabulary is None:
-        symbols = Symbols.of_sentences((words for words, _ in pairs), unit=unit, min_count=min_count)
+        symbols = Symbols.of_sentences(
+            (words for words, _ in pairs), unit=unit, min_count=min_count
+        )
     else:
         symbols = Symbols(vocabulary, unit=unit, unknown=None)
     usable: list[tuple[Ints, Ints]] = []
@@ -89,14 +92,22 @@ def estimate(
     table = np.array(rows, np.int64).reshape(-1, 4)
     if len(symbols) > MAX_DENSE:
         if iterations:
-            raise ModelError(f"EM is over at most {MAX_DENSE} symbols: got {len(symbols)}; use tags")
+            raise ModelError(
+                f"EM is over at most {MAX_DENSE} symbols: got {len(symbols)}; use tags"
+            )
         return symbols, BackoffTables(table, len(usable), len(symbols), strength, proper), set_aside
     counts = _dense(table, len(usable), len(symbols))
     tables = _estimated(counts, strength, proper)
+    keys = Counter((ids.tobytes(), heads.tobytes()) for ids, heads in usable)
+    different = [
+        ((np.frombuffer(ids, np.int64), np.frombuffer(heads, np.int64)), times)
+        for (ids, heads), times in keys.items()
+    ]
     for _ in range(iterations):
         counts = Counts.zeros(len(symbols))
-        for ids, heads in usable:
-            counts.add(ids, TreeComputations(tables.scores(ids), heads).expectations())
+        for (ids, heads), times in different:
+            found = tree_computations(tables.scores(ids), heads)
+            counts.add(ids, found.expectations(), times)
         tables = _estimated(counts, strength, proper)
     return symbols, tables, set_aside
 

@@ -21,7 +21,16 @@ from crossarc.errors import ModelError
 from crossarc.inference.transition.attardi import TransitionScores
 from crossarc.models.transition.symbols import BOTTOM, ROOT, WORDS
 
-__all__ = ["MAX_DENSE", "NAMES", "Counts", "DenseTables", "Tables", "checked", "normalised", "proper"]
+__all__ = [
+    "MAX_DENSE",
+    "NAMES",
+    "Counts",
+    "DenseTables",
+    "Tables",
+    "checked",
+    "normalised",
+    "proper",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -61,7 +61,9 @@ class Symbols:
         kept = [word for word, count in counts.items() if count >= min_count]
         if min_count <= 1:
             return cls(kept, unit=unit, unknown=None)
-        return cls([unknown, *(word for word in kept if word != unknown)], unit=unit, unknown=unknown)
+        return cls(
+            [unknown, *(word for word in kept if word != unknown)], unit=unit, unknown=unknown
+        )
 
     def encode(self, sentence: Words) -> Ints:
         """The numbers of `$` and of the words.

@@ -1,11 +1,11 @@
 """Attardi's transition system: exact sums over its computations (Cohen et al. 2011).
 
-    machine         configurations, transitions of any degree, the oracle
-    deduction       the tabular algorithm, rule by rule, as a packed forest: any degree
-    charts          where items of degree 2 lie in memory, for the kernels of
-    inside, outside, derivations
-    computations    `Computations`: log Z, expectations, the best and random computations
-    trees           `AttardiTrees` under scores of arcs; the computations of one tree
+machine         configurations, transitions of any degree, the oracle
+deduction       the tabular algorithm, rule by rule, as a packed forest: any degree
+charts          where items of degree 2 lie in memory, for the kernels of
+inside, outside, derivations
+computations    `Computations`: log Z, expectations, the best and random computations
+trees           `AttardiTrees` under scores of arcs; the computations of one tree
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from crossarc.inference.transition.attardi.machine import (
 )
 from crossarc.inference.transition.attardi.trees import (
     AttardiTrees,
-    TreeComputations,
     arc_expectations,
     arc_transitions,
     best_heads,
     computation_count,
+    tree_computations,
 )
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "Computations",
     "Configuration",
     "TransitionScores",
-    "TreeComputations",
     "arc_expectations",
     "arc_transitions",
     "best_heads",
@@ -52,4 +51,5 @@ __all__ = [
     "replay",
     "transition_code",
     "transition_name",
+    "tree_computations",
 ]

@@ -103,7 +103,9 @@ def new_charts(nodes: int, *, with_tables: bool = True) -> Charts:
         joined[h, h + 1 :] = h * tails[h + 1 : nodes]
         kept[h, h + 1 :] = max(h, 1) * (nodes - i[h + 1 : nodes])
     sizes = [int(table.sum()) if with_tables else 0 for table in (joined, kept)]
-    begins = [(np.cumsum(table) - table.reshape(-1)).reshape(table.shape) for table in (joined, kept)]
+    begins = [
+        (np.cumsum(table) - table.reshape(-1)).reshape(table.shape) for table in (joined, kept)
+    ]
     return Charts(
         np.empty(int(a_begin[-1])),
         np.empty(int(b_begin[-1])),

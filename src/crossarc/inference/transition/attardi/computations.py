@@ -95,6 +95,15 @@ class Computations:
         """The log of the summed weight of all computations; -inf if there is none."""
         return self._total
 
+    @property
+    def total_weight(self) -> float:
+        """The summed weight itself, which may over- or underflow; exact for whole numbers."""
+        kind, _, charts, total = self._sums
+        shifts, removals = self._scales
+        if kind == "sum" and not shifts.any() and not removals.any():
+            return float(charts.goal[-1])
+        return math.exp(total) if total < 709.0 else math.inf
+
     def expectations(self) -> TransitionScores:
         """The expected number of times that each transition is made, in the shape of the scores.
 
@@ -127,7 +136,9 @@ class Computations:
         from crossarc.inference.transition.attardi.derivations import trace_random
 
         self._feasible()
-        found = trace_random(self._kind, self._weights, self._charts, rng.random((count, 2 * self.nodes)))
+        found = trace_random(
+            self._kind, self._weights, self._charts, rng.random((count, 2 * self.nodes))
+        )
         return [Computation(tuple(codes.tolist()), heads) for codes, heads in found]
 
     @once
@@ -261,7 +272,9 @@ def _combined(kind: str, x: Floats, y: Floats) -> float:
 def _checked(scores: TransitionScores) -> int:
     nodes = len(scores.sh)
     if nodes - 1 > MAX_WORDS:
-        raise ScoreError(f"{nodes - 1} words are too many for Attardi's system: {MAX_WORDS} at most")
+        raise ScoreError(
+            f"{nodes - 1} words are too many for Attardi's system: {MAX_WORDS} at most"
+        )
     for name, table in scores._asdict().items():
         shape = (nodes,) * (3 if name in ("la2", "ra2") else 2)
         if np.shape(table) != shape:

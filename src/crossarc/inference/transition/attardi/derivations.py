@@ -66,9 +66,7 @@ def _tracer(numbers: Numbers) -> Callable[..., None]:
         return False
 
     @subkernel()
-    def instance(
-        w: Weights, charts: Charts, item: Ints, uniform: float, out: Ints
-    ) -> None:
+    def instance(w: Weights, charts: Charts, item: Ints, uniform: float, out: Ints) -> None:
         """Fill `out` with the instance of an item that is no shift: its transition, both items."""
         nodes, every = w.sh.shape[0], pairs_from(w.sh.shape[0], 0)
         h1, i, h2, h3, j = item[0], item[1], item[2], item[3], item[4]
@@ -108,9 +106,7 @@ def _tracer(numbers: Numbers) -> Callable[..., None]:
                         out[:] = LEFT + 2, node, m, k, h2, h3, node, h3
 
     @subkernel()
-    def root_instance(
-        w: Weights, charts: Charts, j: int, uniform: float, out: Ints
-    ) -> None:
+    def root_instance(w: Weights, charts: Charts, j: int, uniform: float, out: Ints) -> None:
         """The same of [cent, 0, cent 0, j]: G[k] [0, k, 0 d, j], ra1."""
         nodes = w.sh.shape[0]
         found = np.full(2, zero if uniform < 0.0 else 0.0)

@@ -152,7 +152,9 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
             own, count = tail(nodes, e), nodes - e
             if g > 0:
                 add(o.a, end - own, w.la1[g, e], shared, size - own, count)
-                d.la1[g, g, e] = plus(d.la1[g, g, e], dot(x.a, end - own, shared, size - own, count))
+                d.la1[g, g, e] = plus(
+                    d.la1[g, g, e], dot(x.a, end - own, shared, size - own, count)
+                )
             add(o.a, end - own, w.ra1[g, e], whole, e - s, count)
             d.ra1[g, g, e] = plus(d.ra1[g, g, e], dot(x.a, end - own, whole, e - s, count))
         for h4 in range(s, nodes - 1 if g > 0 else s):

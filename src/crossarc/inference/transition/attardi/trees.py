@@ -10,34 +10,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.distribution import certified
-from crossarc.inference.forest.arrays import Arrays, Forest, Numbering
+from crossarc.inference.forest.arrays import Arrays, Numbering
 from crossarc.inference.forest.solver import ForestSolver
 from crossarc.inference.forest.trees import ForestTrees
-from crossarc.inference.transition.attardi.computations import Computations, TransitionScores
-from crossarc.inference.transition.attardi.deduction import Parts, deduce
+from crossarc.inference.transition.attardi.computations import (
+    MAX_WORDS,
+    Computations,
+    TransitionScores,
+)
+from crossarc.inference.transition.attardi.deduction import deduce
 from crossarc.inference.transition.attardi.machine import RIGHT, SHIFT
 from crossarc.once import once
 from crossarc.trees import Tree
 
 __all__ = [
     "AttardiTrees",
-    "TreeComputations",
     "arc_expectations",
     "arc_transitions",
     "best_heads",
     "computation_count",
+    "tree_computations",
 ]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Whole numbers below it are exact in float64.
+_EXACT = 2.0**53
 
-def arc_transitions(arcs: Floats) -> TransitionScores:
+
+def arc_transitions(arcs: NDArray[Any]) -> TransitionScores:
     """Scores under which a reduction scores as its arc, `arcs[h, m]`, and a shift 0."""
     rows, columns = arcs.T[:, None, :], arcs[:, None, :]
     shape = (len(arcs),) * 3
@@ -74,80 +82,47 @@ def _arc(code: int, stack: tuple[int, ...]) -> tuple[int, int]:
     return stack[-1], stack[-1 - code]
 
 
-def _deduce_tree(heads: Sequence[int] | Ints, parts: Parts, degree: int) -> Arrays:
-    """The computations of one tree; `parts` as of `deduce`, for transitions that the tree has."""
+def tree_computations(
+    scores: TransitionScores, heads: Sequence[int] | Ints, *, threads: int | None = 1
+) -> Computations:
+    """The degree-2 computations of one tree: all other arcs are forbidden."""
+    words = len(heads)
+    arcs = np.zeros((words + 1, words + 1), bool)
+    arcs[heads, np.arange(1, words + 1)] = True
+    allowed = arc_transitions(arcs)._replace(sh=np.ones_like(arcs))
+    pairs = zip(allowed, scores, strict=True)
+    masked = TransitionScores(*(np.where(one, table, -math.inf) for one, table in pairs))
+    return Computations(masked, threads=threads)
+
+
+def computation_count(heads: Sequence[int] | Ints, *, degree: int = 2) -> int:
+    """How many computations of so high a degree make a tree; 0 if none does.
+
+    Of degree 2 and below 2^53 by the kernel, O(n^7) at most; else by the literal deduction.
+    """
+    if degree == 2 and len(heads) <= MAX_WORDS:
+        scores = arc_transitions(np.zeros((len(heads) + 1,) * 2))
+        found = tree_computations(scores, heads).total_weight
+        if found < _EXACT:
+            return int(found)
     head = [-1, *map(int, heads)]
     last = [0] * len(head)  # the last modifier of each node
     for m, h in enumerate(head[1:], 1):
         last[h] = m
 
-    def parts_of_tree(code: int, stack: tuple[int, ...], node: int) -> Sequence[int]:
-        if code != SHIFT:
-            h, m = _arc(code, stack)
-            # A word is not removed before its last modifier has been read.
-            if head[m] != h or last[m] >= node:
-                return ()
-        return parts(code, stack, node)
+    def parts(code: int, stack: tuple[int, ...], node: int) -> Sequence[int]:
+        if code == SHIFT:
+            return (-1,)
+        h, m = _arc(code, stack)
+        # A word is not removed before its last modifier has been read.
+        return (-1,) if head[m] == h and last[m] < node else ()
 
-    return deduce(len(head) - 1, parts_of_tree, degree=degree, context=degree - 1)
-
-
-def computation_count(heads: Sequence[int] | Ints, *, degree: int = 2) -> int:
-    """How many computations of so high a degree make a tree; 0 if none does."""
-    first, left, right, _ = _deduce_tree(heads, lambda *_: (-1,), degree)
+    first, left, right, _ = deduce(len(head) - 1, parts, degree=degree, context=degree - 1)
     counts = [1] * len(first)  # a tail of -1 reads the last entry
     for item in range(len(first) - 1):
         edges = range(first[item], first[item + 1])
         counts[item] = sum(counts[left[e]] * counts[right[e]] for e in edges)
     return counts[-2] if len(first) > 1 else 0
-
-
-class TreeComputations:
-    """The degree-2 computations of one tree, under scores of transitions.
-
-    Their forest is small: all arcs are known, and only the order of transitions varies.
-    """
-
-    def __init__(self, scores: TransitionScores, heads: Sequence[int] | Ints) -> None:
-        self._nodes = len(scores.sh)
-        entries: dict[tuple[int, tuple[int, ...]], int] = {}
-        values: list[float] = []
-
-        def parts(code: int, stack: tuple[int, ...], node: int) -> Sequence[int]:
-            if code == SHIFT:
-                table, index = 0, (stack[-1], node)
-            else:
-                d = code - RIGHT if code > RIGHT else code
-                table, index = 2 * d - 1 + (code > RIGHT), stack[-1 - d :]
-            key = table, index
-            if key not in entries:
-                entries[key] = len(values)
-                values.append(float(scores[table][index]))
-            part = entries[key]
-            return (part,) if values[part] > -math.inf else ()
-
-        arrays = _deduce_tree(heads, parts, 2)
-        weights = np.array(values)
-        weights.flags.writeable = False
-        self._entries, self._forest = entries, Forest(*arrays, weights)
-
-    def log_total(self) -> float:
-        """The log of their summed weight; -inf if there is none."""
-        from crossarc.inference.forest.inside import log_total
-
-        return float(sum(log_total(self._forest)))
-
-    def expectations(self) -> TransitionScores:
-        """The expected number of times that each transition is made, given the tree."""
-        from crossarc.inference.forest.inside import marginals
-
-        found = np.empty(len(self._forest.score))
-        marginals(self._forest, False, found)
-        shapes = [(self._nodes,) * rank for rank in (2, 2, 2, 3, 3)]
-        tables = TransitionScores(*map(np.zeros, shapes))
-        for (table, index), part in self._entries.items():
-            tables[table][index] = found[part]
-        return tables
 
 
 class _Kernels(ForestSolver):
