@@ -4,10 +4,10 @@
     python benchmarks/attardi.py induction [TREEBANKS]
     python benchmarks/attardi.py supervised [TREEBANKS]
 
-`speed`: inside, and inside with outside, at 10 to 40 words: medians of five, peak memory, exponents,
-time per product; two threads beside one; seconds to compile. `induction`: EM over tags, sentences of
-up to 10 words without punctuation, beside chains of words. `supervised`: unlabelled attachment of the
-models over tags on development sections up to 40 words, beside the first-order projective parser.
+`speed`: inside, and inside with outside, at 10 to 40 words: medians of five, peak memory,
+exponents, time per product; two threads beside one; seconds to compile. `induction`: EM over tags,
+sentences of up to 10 words without punctuation, beside chains of words. `supervised`: unlabelled
+attachment of the models on development sections up to 40 words, beside first-order parsers.
 """
 
 from __future__ import annotations

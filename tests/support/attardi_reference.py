@@ -42,7 +42,7 @@ def computations(words: int, degree: int = 2) -> tuple[Run, ...]:
 
     def extend(steps: tuple[Step, ...], stack: Stack, buffer: int, arcs: Arcs) -> Iterator[Run]:
         if buffer > words and stack == (-1, 0):
-            heads = dict((m, h) for h, m in arcs)
+            heads = {m: h for h, m in arcs}
             yield Run(steps, tuple(heads[m] for m in range(1, words + 1)))
             return
         if buffer <= words:

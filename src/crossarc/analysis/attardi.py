@@ -1,8 +1,8 @@
 """How far Attardi's transition system covers a treebank: Table 1 of Cohen et al. (2011).
 
-The degree of a relation is that of the transition that makes it, when the oracle reduces as early as
-it can, the lowest degree first. A tree needs the smallest D of a system that derives it, which may
-be lower: to shift first can bring words nearer.
+The degree of a relation is that of the transition that makes it, when the oracle reduces as early
+as it can, the lowest degree first. A tree needs the smallest D of a system that derives it, which
+may be lower: to shift first can bring words nearer.
 """
 
 from __future__ import annotations

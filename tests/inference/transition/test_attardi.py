@@ -163,7 +163,7 @@ def test_samples_follow_the_probabilities() -> None:
     for one in found[:50]:
         *_, (last, _) = replay(one.transitions, 4)
         assert last.is_terminal
-        assert dict((m, h) for h, m in last.arcs) == dict(enumerate(one.heads.tolist(), 1))
+        assert {m: h for h, m in last.arcs} == dict(enumerate(one.heads.tolist(), 1))
 
 
 def test_samples_in_logarithms() -> None:

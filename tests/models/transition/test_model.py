@@ -58,7 +58,7 @@ def test_probabilities_and_trees(words: str, proper: bool) -> None:
 
 
 def test_best_tree_is_not_always_that_of_the_best_computation() -> None:
-    """Spurious ambiguity: a tree with many computations may be more probable than the best one's."""
+    """Spurious ambiguity: a tree of many computations may be more probable than the best one's."""
     differ = 0
     for seed in range(30):
         model = TransitionModel.random(WORDS, seed=seed)

@@ -21,8 +21,8 @@ from crossarc.inference.transition.attardi import (
     MAX_WORDS,
     Computations,
     TransitionScores,
-    tree_computations,
     oracle,
+    tree_computations,
 )
 from crossarc.models.transition.decoding import ComputationModel
 from crossarc.models.transition.parameters import MAX_DENSE, Counts

@@ -19,9 +19,9 @@ from crossarc.errors import ModelError
 from crossarc.inference.transition.attardi import (
     Computations,
     TransitionScores,
-    tree_computations,
     arc_expectations,
     best_heads,
+    tree_computations,
 )
 from crossarc.models.transition.symbols import Symbols, Words
 from crossarc.trees import Tree

@@ -16,6 +16,8 @@ from crossarc.models.transition.parameters import (
     Counts,
     DenseTables,
     normalised,
+)
+from crossarc.models.transition.parameters import (
     proper as made_proper,
 )
 from crossarc.models.transition.symbols import Symbols, Unit, Words

@@ -19,6 +19,8 @@ from crossarc.models.transition.parameters import (
     DenseTables,
     Tables,
     normalised,
+)
+from crossarc.models.transition.parameters import (
     proper as made_proper,
 )
 from crossarc.models.transition.symbols import BOTTOM, Annotated, Symbols, Unit, read_tree

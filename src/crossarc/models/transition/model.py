@@ -20,6 +20,8 @@ from crossarc.models.transition.parameters import (
     DenseTables,
     Tables,
     checked,
+)
+from crossarc.models.transition.parameters import (
     proper as made_proper,
 )
 from crossarc.models.transition.symbols import (
@@ -54,8 +56,9 @@ class TransitionModel(ComputationModel):
 
     Args:
         vocabulary: the words, `$` not among them.
-        parameters: arrays over symbols (0 the bottom marker, 1 `$`, then the vocabulary): sh[b1, b],
-            rd[b1], la1[b2, b1], ra1[b2, b1], rd2[b2, b1], la2[b3, b2, b1], ra2[b3, b2, b1].
+        parameters: arrays over symbols (0 the bottom marker, 1 `$`, then the vocabulary):
+            sh[b1, b], rd[b1], la1[b2, b1], ra1[b2, b1], rd2[b2, b1], la2[b3, b2, b1],
+            ra2[b3, b2, b1].
         proper: makes the model a distribution over strings, if it terminates: rd[1] is the
             probability to stop at [bottom, $]. Parameters are copied, set to 0 and 1 where mass
             would be lost, and normalised. Without it, `log_prob` is the paper's p(w), which has no

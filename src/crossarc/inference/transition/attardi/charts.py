@@ -7,9 +7,9 @@ Either h2 = h1, or h1 was removed and i <= h2:
     A[h1, i; h3, j]        h2 = h1 < i <= h3 < j <= N
     B[h2; h1, i; h3, j]    1 <= h1 < i <= h2 < h3 < j <= N
 
-`$` is never removed, so h1 > 0 in B, and nothing but `$` lies on the bottom marker: [cent, 0,
-cent 0, j] is a chart G[j] of its own. All pairs (h3, j) with h3 >= k are neighbours, the last ones of
-a row: a rule adds a multiple of one such tail to another. There are about N^5 / 120 items in B.
+`$` is never removed, so h1 > 0 in B, and nothing but `$` lies on the bottom marker: [cent, 0, cent
+0, j] is a chart G[j] of its own. All pairs (h3, j) with h3 >= k are neighbours, the last ones of a
+row: a rule adds a multiple of one such tail to another. There are about N^5 / 120 items in B.
 
 Two tables have the sums over the index that la1, ra1 and ra2 drop, for an item to the right of h2
 (`joined` and `kept` below):
@@ -18,8 +18,8 @@ Two tables have the sums over the index that la1, ra1 and ra2 drop, for an item 
                        + sum over h5 of  Y[e h5] (ra1[e, h5] + ra2[h2, e, h5])      e >= k
     R[h3, k; h2; j]    = sum over h5 of  Y[h3 h5] (ra1[h3, h5] + ra2[h2, h3, h5])
 
-with Y[x y] = [h3, k, x y, j]. So [h1, i, h2 e, j] is the sum over h3 and k of [h1, i, h2 h3, k] times
-M, and for e = h3 times R: O(n^7) products in place of O(n^8).
+with Y[x y] = [h3, k, x y, j]. So [h1, i, h2 e, j] is the sum over h3 and k of [h1, i, h2 h3, k]
+times M, and for e = h3 times R: O(n^7) products in place of O(n^8).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """All computations of Attardi's degree-2 system on a sentence, under scores of transitions.
 
-Sums are taken in float64 after an exact rescaling: every item [h1, i, h2 h3, j] has shifted i .. j-1
-and removed all of them and h1 but h2 and h3, so a factor for each node's shift, and one for its
+Sums are taken in float64 after an exact rescaling: every item [h1, i, h2 h3, j] has shifted i ..
+j-1 and removed all of them and h1 but h2 and h3, so a factor for each node's shift, and one for its
 removal, multiplies all of an item's computations alike. With the largest weight of each node's
 shift and removal at 1, nothing overflows, and rounding to zero can lose at most
 

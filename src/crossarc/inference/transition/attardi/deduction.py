@@ -1,14 +1,14 @@
 """The tabular algorithm of Cohen et al. (2011), sections 4 and 6, rule by rule, as a packed forest.
 
-Of degree D, items [s1 .. s(D-1), i, e1 .. eD, j] replace s on top of the stack by e and read i .. j-1;
-cent is -1, of which D - 1 lie below `$`. With m = m1 .. m(D-1),
+Of degree D, items [s1 .. s(D-1), i, e1 .. eD, j] replace s on top of the stack by e and read i ..
+j-1; cent is -1, of which D - 1 lie below `$`. With m = m1 .. m(D-1),
 
     shift   [s, i, e1 m, j]                             =>  [m, j, m j, j+1]
     la_d    [s, i, e1 m, k]  [m, k, e2 .. e(D+1), j]    =>  [s, i, e without e(D+1-d), j]
     ra_d    [s, i, e1 m, k]  [m, k, e2 .. e(D+1), j]    =>  [s, i, e without e(D+1), j]
 
-and goal [cent .. cent, 0, cent .. cent 0, n+1]. The antecedent of shift is a filter: in the forest a
-shift is an axiom, whose weight counts once however many antecedents it has. Items may begin with
+and goal [cent .. cent, 0, cent .. cent 0, n+1]. The antecedent of shift is a filter: in the forest
+a shift is an axiom, whose weight counts once however many antecedents it has. Items may begin with
 more symbols than the rules replace, those below s: with three symbols and D = 2, every transition
 can depend on b3 b2 b1, as in the first parametrisation of section 3. O(n^(3D+2)) rule instances.
 """

@@ -128,7 +128,7 @@ def _tracer(numbers: Numbers) -> Callable[..., None]:
             heads[row] = 0
             while waiting > 0:
                 waiting -= 1
-                h1, i, h2, h3, j = agenda[waiting]
+                h1, i, _h2, _h3, j = agenda[waiting]
                 at -= 1
                 codes[row, at] = SHIFT
                 if j == i + 1:

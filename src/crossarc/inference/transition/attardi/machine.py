@@ -8,8 +8,8 @@ on top of the stack,
     ra_d   i1 -> i(d+1), removes i(d+1)
 
 for 1 <= d <= D; none is defined on the bottom marker, which is -1. `$`, node 0, keeps to the stack,
-since a complete computation ends with it. Transitions have codes: 0 for sh, d for la_d, 2^16 + d for
-ra_d.
+since a complete computation ends with it. Transitions have codes: 0 for sh, d for la_d, and 2^16 +
+d for ra_d.
 """
 
 from __future__ import annotations

@@ -72,9 +72,26 @@ def _dot(numbers: Numbers) -> Any:
     return dot
 
 
+def _adder_with_dot(numbers: Numbers) -> Any:
+    zero, join = numbers.zero, numbers.join
+
+    @subkernel(reorder=True)
+    def add_and_dot(z: Floats, w: Floats, begin: int, x: float, y: Floats, count: int) -> float:
+        """Add x times y to z from `begin` on; returns the product of w there with y."""
+        target, other = z[begin : begin + count], w[begin : begin + count]
+        total = zero
+        for t in range(count):
+            target[t] = join(x, y[t], target[t])
+            total = join(other[t], y[t], total)
+        return total
+
+    return add_and_dot
+
+
 def _outside(numbers: Numbers) -> Callable[..., None]:
-    zero, one, join, plus = numbers.zero, numbers.one, numbers.join, numbers.plus
+    zero, one, _join, plus = numbers.zero, numbers.one, numbers.join, numbers.plus
     add, dot, sums = adder(numbers), _dot(numbers), partial_sums(numbers)
+    add_and_dot = _adder_with_dot(numbers)
 
     @subkernel()
     def collect_tables(
@@ -228,10 +245,8 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
         nodes = la2.shape[0]
         size, every = pairs_from(nodes, k), pairs_from(nodes, 0)
         begin = every - pairs_from(nodes, h3) + k - h3 - 1
-        add(out[h2], every - size, value, pairs, 0, size)
-        add(out[h2], begin, value, near, 0, nodes - k)
-        far = dot(la2[h2], every - size, pairs, 0, size)
-        return float(plus(far, dot(la2[h2], begin, near, 0, nodes - k)))
+        far = add_and_dot(out[h2], la2[h2], every - size, value, pairs, size)
+        return float(plus(far, add_and_dot(out[h2], la2[h2], begin, value, near, nodes - k)))
 
     @subkernel()
     def undo_joins(

@@ -1,9 +1,9 @@
-"""Trees that Attardi's degree-2 system derives, under scores of arcs, and the computations of a tree.
+"""Trees that Attardi's degree-2 system derives, under scores of arcs; the computations of a tree.
 
 A tree may have several computations (spurious ambiguity). Under scores of arcs all of them score
 alike, so that the best tree is exact, whereas in sums a tree counts once for each computation.
-Under scores of transitions the best *tree* is NP-hard (Cohen et al. 2011, section 6), but the weight
-of one tree is not: with all other arcs forbidden, the sum over computations is that of the tree's.
+Under scores of transitions the best *tree* is NP-hard (Cohen et al. 2011, section 6), but the
+weight of one tree is not: with all other arcs forbidden, the sum is over the tree's computations.
 """
 
 from __future__ import annotations
