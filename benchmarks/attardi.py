@@ -6,7 +6,7 @@
 
 `speed`: inside, and inside with outside, at 10 to 40 words: medians of five, peak memory,
 exponents, time per product; two threads beside one; seconds to compile. `induction`: EM over tags,
-sentences of up to 10 words without punctuation, beside chains of words. `supervised`: unlabelled
+the first 1,000 sentences of up to 10 words without punctuation, beside chains of words. `supervised`: unlabelled
 attachment of the models on development sections up to 40 words, beside first-order parsers.
 """
 
@@ -36,16 +36,10 @@ from crossarc.models.transition.em import Start
 
 Ints = NDArray[np.int64]
 SIZES = (10, 20, 30, 40)
-INDUCED = (
-    "Danish-DDT",
-    "Gothic-PROIEL",
-    "Latin-Perseus",
-    "Portuguese-Bosque",
-    "Turkish-IMST",
-    "English-EWT",
-)
+INDUCED = ("Latin-Perseus", "Danish-DDT", "Gothic-PROIEL", "Turkish-IMST", "Portuguese-Bosque")
+MOST_INDUCED = 1000
 METHODS: tuple[Method, ...] = ("computation", "risk")
-SUPERVISED = ("Danish-DDT", "Gothic-PROIEL", "Latin-Perseus", "Slovenian-SSJ", "Turkish-IMST")
+SUPERVISED = ("Latin-Perseus", "Slovenian-SSJ", "Danish-DDT", "Turkish-IMST", "Gothic-PROIEL")
 
 
 # Speed.
@@ -148,7 +142,7 @@ def shown(scores: tuple[float, float]) -> str:
 def induction(folder: Path) -> None:
     for name in INDUCED:
         sentences = [content(one) for one in ca.read_conllu(folder / name / "train.conllu.gz")]
-        data = [(tags, heads) for tags, heads in sentences if 1 <= len(tags) <= 10]
+        data = [(tags, heads) for tags, heads in sentences if 1 <= len(tags) <= 10][:MOST_INDUCED]
         right = [(heads, np.arange(len(heads))) for _, heads in data]
         left = [(heads, np.append(np.arange(2, len(heads) + 1), 0)) for _, heads in data]
         print(
@@ -156,7 +150,7 @@ def induction(folder: Path) -> None:
             f"left-branching {shown(attachment(left))}, right-branching {shown(attachment(right))}",
             flush=True,
         )
-        starts: tuple[tuple[Start, int], ...] = (("uniform", 1), ("random", 3))
+        starts: tuple[tuple[Start, int], ...] = (("uniform", 1), ("random", 2))
         for start, restarts in starts:
             begin = time.process_time()
             found = ca.TransitionModel.fit_em(
@@ -164,7 +158,7 @@ def induction(folder: Path) -> None:
                 start=start,
                 restarts=restarts,
                 prior=1.0,
-                iterations=25,
+                iterations=15,
                 proper=True,
                 threads=1,
             )
@@ -191,11 +185,11 @@ def supervised(folder: Path) -> None:
         dev = [one for one in held_out if len(one) <= 40]
         print(f"{name}: {len(train)} sentences, {len(dev)} to parse", flush=True)
         tags = sorted({tag for one in (*train, *dev) for tag in one.upos})
-        short = [one for one in train if len(one) <= 30]
+        short = [one for one in train if len(one) <= 20]
         fit = partial(ca.TransitionModel.fit, unit="upos", vocabulary=tags, strength=5.0)
         models: dict[str, ca.TransitionModel | ConditionalTransitionModel] = {
             "tags": fit(train),
-            "tags, EM over each tree's computations": fit(short, iterations=2),
+            "tags, EM over each tree's computations, up to 20 words": fit(short, iterations=2),
             "forms": ca.TransitionModel.fit(train, unit="form", min_count=3, strength=5.0),
             "conditional, from up to 10 words": ConditionalTransitionModel.fit(
                 [one for one in train if len(one) <= 10],
@@ -207,7 +201,7 @@ def supervised(folder: Path) -> None:
         for title, model in models.items():
             if isinstance(model, ca.TransitionModel):
                 print(f"   {title}: {model.set_aside}")
-            for method in METHODS:
+            for method in METHODS if title != "forms" else METHODS[:1]:
                 begin = time.process_time()
                 pairs = [(s.heads, model.parse(s, method=method).heads) for s in dev]
                 seconds = time.process_time() - begin

@@ -44,7 +44,6 @@ __all__ = [
     "Numbers",
     "Weights",
     "b_row",
-    "new_charts",
     "pairs_from",
     "tail",
 ]
@@ -90,32 +89,6 @@ _F1, _F2 = types.float64[::1], types.float64[:, ::1]
 _I1, _I2 = types.int64[::1], types.int64[:, ::1]
 WEIGHTS = types.NamedUniTuple(_F2, 5, Weights)
 CHARTS = types.NamedTuple((_F1, _F1, _F1, _F1, _F1, _I1, _I1, _I2, _I2), Charts)
-
-
-def new_charts(nodes: int, *, with_tables: bool = True) -> Charts:
-    """Charts of so many nodes, not filled."""
-    i = np.arange(nodes + 1)
-    tails = (nodes - i) * (nodes - i + 1) // 2
-    a_begin = np.concatenate([[0], np.cumsum(i * tails)])
-    b_begin = np.concatenate([[0], np.cumsum((i * (i - 1) // 2)[:-1] * tails[1:])])
-    joined, kept = np.zeros((2, nodes, nodes), np.int64)
-    for h in range(nodes):
-        joined[h, h + 1 :] = h * tails[h + 1 : nodes]
-        kept[h, h + 1 :] = max(h, 1) * (nodes - i[h + 1 : nodes])
-    sizes = [int(table.sum()) if with_tables else 0 for table in (joined, kept)]
-    begins = [
-        (np.cumsum(table) - table.reshape(-1)).reshape(table.shape) for table in (joined, kept)
-    ]
-    return Charts(
-        np.empty(int(a_begin[-1])),
-        np.empty(int(b_begin[-1])),
-        np.empty(sizes[0]),
-        np.empty(sizes[1]),
-        np.empty(nodes + 1),
-        a_begin.astype(np.int64),
-        b_begin.astype(np.int64),
-        *begins,
-    )
 
 
 @subkernel(inline=True)

@@ -13,13 +13,14 @@ of Z. Where Z is not far above that, the sums are taken again in logarithms.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError, ScoreError
-from crossarc.inference.transition.attardi.charts import Charts, Weights, new_charts
+from crossarc.inference.transition.attardi.charts import Charts, Weights
 from crossarc.once import once
 from crossarc.parallel import over_ranges, thread_count
 
@@ -200,7 +201,7 @@ class Computations:
         from crossarc.inference.transition.attardi.inside import INSIDE
 
         nodes = self.nodes
-        charts = new_charts(nodes)
+        charts = _new_charts(nodes)
         if self._threads == 1:
             INSIDE[kind](weights, charts, nodes - 1, 1, 0, nodes)
         else:
@@ -236,7 +237,7 @@ class Computations:
         kind, weights, charts, _ = self._sums
         nodes, goal = self.nodes, charts.goal
         zero = 0.0 if kind == "sum" else -math.inf
-        outer = new_charts(nodes, with_tables=False)
+        outer = _new_charts(nodes, with_tables=False)
         steps = self._root_steps(charts, zero)
         outer.goal[:] = zero
         outer.goal[nodes] = 1.0 / goal[nodes] if kind == "sum" else -goal[nodes]
@@ -262,6 +263,49 @@ class Computations:
         return _dense(Weights(*values))
 
 
+@lru_cache(maxsize=128)
+def _offsets(nodes: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Where the parts of charts begin; a_begin and b_begin also have the ends."""
+    i = np.arange(nodes + 1)
+    tails = (nodes - i) * (nodes - i + 1) // 2
+    a_begin = np.concatenate([[0], np.cumsum(i * tails)])
+    b_begin = np.concatenate([[0], np.cumsum((i * (i - 1) // 2)[:-1] * tails[1:])])
+    joined, kept = np.zeros((2, nodes, nodes + 1), np.int64)
+    for h in range(nodes):
+        joined[h, h + 1 : nodes] = h * tails[h + 1 : nodes]
+        kept[h, h + 1 : nodes] = max(h, 1) * (nodes - i[h + 1 : nodes])
+    begins = [
+        (np.cumsum(table) - table.reshape(-1)).reshape(table.shape) for table in (joined, kept)
+    ]
+    return a_begin, b_begin, begins[0], begins[1]
+
+
+def _new_charts(nodes: int, *, with_tables: bool = True) -> Charts:
+    """Charts of so many nodes, not filled."""
+    a_begin, b_begin, joined_begin, kept_begin = _offsets(nodes)
+    # The last column of both is empty, and so begins at the end.
+    sizes = (int(joined_begin[-1, -1]), int(kept_begin[-1, -1])) if with_tables else (0, 0)
+    shapes = (int(a_begin[-1]), int(b_begin[-1]), *sizes, nodes + 1)
+    return Charts(*map(np.empty, shapes), a_begin, b_begin, joined_begin, kept_begin)
+
+
+@lru_cache(maxsize=128)
+def _triangle(nodes: int) -> tuple[Ints, Ints]:
+    """All pairs of nodes in order."""
+    return np.triu_indices(nodes, 1)
+
+
+@lru_cache(maxsize=128)
+def _masks(nodes: int, single_root: bool) -> tuple[NDArray[np.bool_], ...]:
+    """Where transitions are: nodes in order, and `$` not removed."""
+    b = np.arange(nodes)
+    pairs = b[:, None] < b
+    triples = pairs[:, :, None] & pairs
+    from_words = (b > 0)[:, None]
+    words_only = triples & from_words[:, :, None]
+    return pairs, pairs & from_words, pairs, words_only, words_only if single_root else triples
+
+
 def _combined(kind: str, x: Floats, y: Floats) -> float:
     if kind == "sum":
         return float(x @ y)
@@ -275,7 +319,7 @@ def _checked(scores: TransitionScores) -> int:
         raise ScoreError(
             f"{nodes - 1} words are too many for Attardi's system: {MAX_WORDS} at most"
         )
-    for name, table in scores._asdict().items():
+    for name, table in zip(scores._fields, scores, strict=True):
         shape = (nodes,) * (3 if name in ("la2", "ra2") else 2)
         if np.shape(table) != shape:
             raise ScoreError(f"scores of {name} must have shape {shape}: got {np.shape(table)}")
@@ -286,13 +330,7 @@ def _checked(scores: TransitionScores) -> int:
 
 def _masked(scores: TransitionScores, single_root: bool) -> TransitionScores:
     """With -inf wherever no transition is."""
-    nodes = len(scores.sh)
-    b = np.arange(nodes)
-    pairs = b[:, None] < b
-    triples = pairs[:, :, None] & pairs
-    from_words = (b > 0)[:, None]
-    words_only = triples & from_words[:, :, None]
-    masks = (pairs, pairs & from_words, pairs, words_only, words_only if single_root else triples)
+    masks = _masks(len(scores.sh), single_root)
     return TransitionScores(
         *(np.where(mask, table, -math.inf) for mask, table in zip(masks, scores, strict=True))
     )
@@ -300,7 +338,7 @@ def _masked(scores: TransitionScores, single_root: bool) -> TransitionScores:
 
 def _pairs(scores: TransitionScores) -> Weights:
     """The tables that kernels read: of triples, those in order."""
-    rows, columns = np.triu_indices(len(scores.sh), 1)
+    rows, columns = _triangle(len(scores.sh))
     two = [np.ascontiguousarray(table) for table in scores[:3]]
     three = [np.ascontiguousarray(table[:, rows, columns]) for table in scores[3:]]
     return Weights(*two, *three)
@@ -308,7 +346,7 @@ def _pairs(scores: TransitionScores) -> Weights:
 
 def _dense(tables: Weights) -> TransitionScores:
     nodes = len(tables.sh)
-    rows, columns = np.triu_indices(nodes, 1)
+    rows, columns = _triangle(nodes)
     three = []
     for table in tables[3:]:
         dense = np.zeros((nodes,) * 3)
