@@ -205,8 +205,13 @@ class Computations:
         if self._threads == 1:
             INSIDE[kind](weights, charts, nodes - 1, 1, 0, nodes)
         else:
-            for i in range(nodes - 1, 0, -1):
-                self._shared(lambda b, e, i=i: INSIDE[kind](weights, charts, i, i, b, e), i)  # type: ignore[misc]
+            # Rows (h1, i) of one h1 need only those of higher ones.
+            for h1 in range(nodes - 2, -1, -1):
+
+                def rows(begin: int, end: int, h1: int = h1) -> None:
+                    INSIDE[kind](weights, charts, h1 + end, h1 + 1 + begin, h1, h1 + 1)
+
+                over_ranges(rows, _row_costs(nodes, h1), self._threads)
         # G[j] = sum over k of  G[k] R[0, k; j]
         zero, one = (0.0, 1.0) if kind == "sum" else (-math.inf, 0.0)
         goal, steps = charts.goal, self._root_steps(charts, zero)
@@ -227,9 +232,6 @@ class Computations:
             steps[2:] = steps[:, 2:nodes] = zero
         return steps
 
-    def _shared(self, work: object, rows: int) -> None:
-        over_ranges(work, np.ones(rows), self._threads)  # type: ignore[arg-type]
-
     @once
     def _expectations(self) -> TransitionScores:
         from crossarc.inference.transition.attardi.outside import OUTSIDE, new_derivatives
@@ -248,8 +250,13 @@ class Computations:
         if self._threads == 1:
             OUTSIDE[kind](*arguments, 1, nodes - 1, 0, nodes)
         else:
-            for s in range(1, nodes):
-                self._shared(lambda b, e, s=s: OUTSIDE[kind](*arguments, s, s, b, e), s)  # type: ignore[misc]
+            # Rows (g, s) of one g need only those of lower ones.
+            for g in range(nodes - 1):
+
+                def rows(begin: int, end: int, g: int = g) -> None:
+                    OUTSIDE[kind](*arguments, g + 1 + begin, g + end, g, g + 1)
+
+                over_ranges(rows, _row_costs(nodes, g), self._threads)
         sh = np.full((nodes, nodes), zero)
         for j in range(1, nodes):
             tails = (nodes - j) * (nodes - j + 1) // 2
@@ -287,6 +294,12 @@ def _new_charts(nodes: int, *, with_tables: bool = True) -> Charts:
     sizes = (int(joined_begin[-1, -1]), int(kept_begin[-1, -1])) if with_tables else (0, 0)
     shapes = (int(a_begin[-1]), int(b_begin[-1]), *sizes, nodes + 1)
     return Charts(*map(np.empty, shapes), a_begin, b_begin, joined_begin, kept_begin)
+
+
+def _row_costs(nodes: int, h1: int) -> Floats:
+    """About what the rows (h1, h1 + 1), (h1, h1 + 2) ... take, of inside or outside."""
+    rest = np.arange(nodes - 1 - h1, 0, -1, dtype=np.float64)
+    return rest**5 + 20.0 * h1 * h1 * rest**3
 
 
 @lru_cache(maxsize=128)

@@ -1,8 +1,8 @@
 """Inside pass of Attardi's system, O(n^7), over sums or best scores.
 
 Rows (h1, i) are filled from the last i to the first. A row needs only rows (h3, k) with h3 >= i, so
-those of one i are independent of each other and may be shared out over threads. Within a row, k
-goes up: items that end at k are complete, and are joined with all items Y = [h3, k, ..., j],
+those of one h1 are independent of each other and may be shared out over threads, from the last h1
+to the first. Within a row, k goes up: items that end at k are complete, and are joined with all items Y = [h3, k, ..., j],
 
     la1, ra1, ra2    [h1, i, h2 e, j]   += [h1, i, h2 h3, k] M[h3, k; h2; e, j]
     ra1, ra2         [h1, i, h2 h3, j]  += [h1, i, h2 h3, k] R[h3, k; h2; j]

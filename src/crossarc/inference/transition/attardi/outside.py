@@ -3,14 +3,14 @@
 O(X) is the derivative of Z by the item X, divided by Z. What each rule gives to its items follows
 from `inside`, whose notation is used. A row (g, s) first collects what is due to it as the right
 item Y of a join, from rows (h1, i) with i <= g, and then what is due to its items as left ones, in
-the reverse order of the inside pass. So it writes to no other row: rows of one s are independent of
-each other.
+the reverse order of the inside pass. So it writes to no other row: rows of one g are independent of
+each other, and so are those of one s.
 
     dM[g, s; h2; e, j] = sum over h1, i of  [h1, i, h2 g, s] O([h1, i, h2 e, j])
     dR[g, s; h2; j]    = sum over h1, i of  [h1, i, h2 g, s] O([h1, i, h2 g, j])
     dP[h4, h5]         = sum over j of  Y[h4 h5] O([h1, i, h4 h5, j])
 
-Derivatives by weights are added up for each g apart, so that the sum does not depend on threads.
+Derivatives by weights are added up for each s apart, so that the sum does not depend on threads.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 
 
 class Derivatives(NamedTuple):
-    """By the weights of `Weights`, for each left end g of a row; those of sh are O of its items."""
+    """By the weights of `Weights`, for each start s of a row; those of sh are O of its items."""
 
     la1: Floats
     ra1: Floats
@@ -169,28 +169,28 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
             own, count = tail(nodes, e), nodes - e
             if g > 0:
                 add(o.a, end - own, w.la1[g, e], shared, size - own, count)
-                d.la1[g, g, e] = plus(
-                    d.la1[g, g, e], dot(x.a, end - own, shared, size - own, count)
+                d.la1[s, g, e] = plus(
+                    d.la1[s, g, e], dot(x.a, end - own, shared, size - own, count)
                 )
             add(o.a, end - own, w.ra1[g, e], whole, e - s, count)
-            d.ra1[g, g, e] = plus(d.ra1[g, g, e], dot(x.a, end - own, whole, e - s, count))
+            d.ra1[s, g, e] = plus(d.ra1[s, g, e], dot(x.a, end - own, whole, e - s, count))
         for h4 in range(s, nodes - 1 if g > 0 else s):
             row, above = b_row(x, nodes, h4, g, s), size - tail(nodes, h4) - h4
             for h5 in range(h4 + 1, nodes):
                 own, count = tail(nodes, h5), nodes - h5
                 add(o.b, row - own, w.la1[h4, h5], shared, size - own, count)
                 part = dot(x.b, row - own, shared, size - own, count)
-                d.la1[g, h4, h5] = plus(d.la1[g, h4, h5], part)
+                d.la1[s, h4, h5] = plus(d.la1[s, h4, h5], part)
                 add(o.b, row - own, w.ra1[h4, h5], shared, above + h5, count)
                 part = dot(x.b, row - own, shared, above + h5, count)
-                d.ra1[g, h4, h5] = plus(d.ra1[g, h4, h5], part)
+                d.ra1[s, h4, h5] = plus(d.ra1[s, h4, h5], part)
         for h2 in range(g):
             p = every - pairs_from(nodes, g) + s - g - 1
             for h5 in range(s, nodes):
                 own, count, begin = tail(nodes, h5), nodes - h5, h2 * rest + h5 - s
                 add(o.a, end - own, w.ra2[h2, p], kept, begin, count)
                 part = dot(x.a, end - own, kept, begin, count)
-                d.ra2[g, h2, p] = plus(d.ra2[g, h2, p], part)
+                d.ra2[s, h2, p] = plus(d.ra2[s, h2, p], part)
                 p += 1
             p = every - pairs_from(nodes, s)
             for h4 in range(s, nodes - 1):
@@ -201,7 +201,7 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
                         own, count = tail(nodes, h5), nodes - h5
                         add(o.b, row - own, w.ra2[h2, p], joined, above + h5, count)
                         part = dot(x.b, row - own, joined, above + h5, count)
-                        d.ra2[g, h2, p] = plus(d.ra2[g, h2, p], part)
+                        d.ra2[s, h2, p] = plus(d.ra2[s, h2, p], part)
                     p += 1
 
     @subkernel()
@@ -274,7 +274,7 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
                     given = dot(x.joined, m + h1 * size, o.a, end - size, size)
                     given = plus(given, dot(x.kept, r + h1 * rest, o.a, end - own, rest))
                     if h1 > 0:
-                        more = through_la2(w.la2, d.la2[h1], h1, h3, k, value, pairs, near)
+                        more = through_la2(w.la2, d.la2[i], h1, h3, k, value, pairs, near)
                         given = plus(given, more)
                     o.a[end - own - 1] = plus(o.a[end - own - 1], given)
                 for h2 in range(i, h3 if h1 > 0 else i):
@@ -283,7 +283,7 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
                     if value > zero:
                         given = dot(x.joined, m + h2 * size, o.b, end - size, size)
                         given = plus(given, dot(x.kept, r + h2 * rest, o.b, end - own, rest))
-                        more = through_la2(w.la2, d.la2[h1], h2, h3, k, value, pairs, near)
+                        more = through_la2(w.la2, d.la2[i], h2, h3, k, value, pairs, near)
                         o.b[end - own - 1] = plus(o.b[end - own - 1], plus(given, more))
 
     def outside(
