@@ -6,8 +6,9 @@
 
 `speed`: inside, and inside with outside, at 10 to 40 words: medians of five, peak memory,
 exponents, time per product; two threads beside one; seconds to compile. `induction`: EM over tags,
-the first 1,000 sentences of up to 10 words without punctuation, beside chains of words. `supervised`: unlabelled
-attachment of the models on development sections up to 40 words, beside first-order parsers.
+the first 1,000 sentences of up to 10 words without punctuation, beside chains of words.
+`supervised`: unlabelled attachment of the models on development sections up to 40 words, beside
+first-order parsers.
 """
 
 from __future__ import annotations
@@ -160,12 +161,15 @@ def induction(folder: Path) -> None:
                 prior=1.0,
                 iterations=15,
                 proper=True,
+                root="single",
                 threads=1,
             )
             trees: dict[Method, tuple[float, float]] = {}
             for method in METHODS:
                 parsed = {
-                    tuple(tags): found.model.parse(tags, method=method, threads=1).heads
+                    tuple(tags): found.model.parse(
+                        tags, method=method, root="single", threads=1
+                    ).heads
                     for tags in {tuple(tags): tags for tags, _ in data}.values()
                 }
                 trees[method] = attachment([(heads, parsed[tuple(t)]) for t, heads in data])
@@ -203,7 +207,7 @@ def supervised(folder: Path) -> None:
                 print(f"   {title}: {model.set_aside}")
             for method in METHODS if title != "forms" else METHODS[:1]:
                 begin = time.process_time()
-                pairs = [(s.heads, model.parse(s, method=method).heads) for s in dev]
+                pairs = [(s.heads, model.parse(s, method=method, root="single").heads) for s in dev]
                 seconds = time.process_time() - begin
                 shown_score = f"{attachment(pairs)[0]:.2f}"
                 print(f"   {title}, {method}: {shown_score}  ({seconds:.0f} s)", flush=True)

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.attardi_reference import computations, model_probability
+from support.attardi_reference import computations, model_probability, summed
 
 import crossarc as ca
 from crossarc.models.transition import ConditionalTransitionModel, TransitionModel
@@ -36,6 +36,20 @@ def test_objective_never_falls(proper: bool, prior: float, start: str) -> None:
     if prior == 0.0:
         total = math.fsum(found.model.log_prob(words) for words in SENTENCES)
         assert found.objectives[-1] == pytest.approx(total)
+
+
+def test_single_root() -> None:
+    """The objective is the sum over the listed computations with one arc from `$`."""
+    found = TransitionModel.fit_em(
+        SENTENCES, root="single", proper=True, iterations=6, tolerance=0.0, threads=1
+    )
+    assert (np.diff(found.objectives) > -1e-9).all()
+    model = found.model
+    tables = [model._scores(model.symbols.encode(words)) for words in SENTENCES]
+    totals = [summed(scores, single_root=True).log_total + model._ends for scores in tables]
+    assert found.objectives[-1] == pytest.approx(math.fsum(totals))
+    with pytest.raises(ValueError, match="root must be"):
+        TransitionModel.fit_em(SENTENCES, root="two")  # type: ignore[arg-type]
 
 
 def test_one_iteration_is_the_papers_re_estimation() -> None:

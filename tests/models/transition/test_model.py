@@ -57,6 +57,24 @@ def test_probabilities_and_trees(words: str, proper: bool) -> None:
     assert right[tuple(safest.heads)] == pytest.approx(max(right.values()))
 
 
+@pytest.mark.parametrize("method", ["computation", "risk", "rerank"])
+def test_single_root(method: str) -> None:
+    model, words = TransitionModel.random(WORDS, seed=5), "abcab"
+    runs = {run: p for run, p in listed(model, words).items() if run.heads.count(0) == 1}  # type: ignore[attr-defined]
+    tree = model.parse(list(words), method=method, root="single", candidates=500)  # type: ignore[arg-type]
+    assert tree.is_single_root
+    best = max(runs, key=lambda run: runs[run])
+    if method == "computation":
+        assert tuple(tree.heads) == best.heads  # type: ignore[attr-defined]
+    if method == "rerank":
+        weights: dict[tuple[int, ...], float] = {}
+        for run, p in runs.items():
+            weights[run.heads] = weights.get(run.heads, 0.0) + p  # type: ignore[attr-defined]
+        assert weights[tuple(tree.heads)] == pytest.approx(max(weights.values()))
+    with pytest.raises(ValueError, match="root must be"):
+        model.parse(list(words), root="double")  # type: ignore[arg-type]
+
+
 def test_best_tree_is_not_always_that_of_the_best_computation() -> None:
     """Spurious ambiguity: a tree of many computations may be more probable than the best one's."""
     differ = 0

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
+from crossarc.inference.distribution import Root
 from crossarc.inference.transition.attardi import (
     Computations,
     TransitionScores,
@@ -72,6 +73,7 @@ class ComputationModel(ABC):
         words: Words,
         *,
         method: Method = "computation",
+        root: Root = "multi",
         candidates: int = 64,
         seed: int = 0,
         threads: int | None = None,
@@ -82,6 +84,7 @@ class ComputationModel(ABC):
             method: "computation" for the tree of the most probable computation, "risk" for the one
                 with the most expected right arcs, "rerank" for the most probable tree among these
                 two and those of random computations.
+            root: "single" for trees in which `$` has one modifier, "multi" for all.
             candidates: how many computations are drawn.
 
         Raises:
@@ -90,10 +93,14 @@ class ComputationModel(ABC):
         """
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}: got {method!r}")
+        if root not in ("single", "multi"):
+            raise ValueError(f"root must be 'single' or 'multi': got {root!r}")
         ids = self.symbols.encode(words)
         if len(ids) == 1:
             raise ModelError("a sentence without words has no tree: leave it out")
-        heads, weight = _decoded(self._scores(ids), method, candidates, seed, threads)
+        scores = self._scores(ids)
+        computations = Computations(scores, single_root=root == "single", threads=threads)
+        heads, weight = _decoded(scores, computations, method, candidates, seed)
         tree = Tree(heads)
         tree.score = weight + self._ends
         return tree
@@ -107,18 +114,21 @@ class ComputationModel(ABC):
 
 
 def _decoded(
-    scores: TransitionScores, method: Method, candidates: int, seed: int, threads: int | None
+    scores: TransitionScores,
+    computations: Computations,
+    method: Method,
+    candidates: int,
+    seed: int,
 ) -> tuple[Ints, float]:
     """Heads, and the log-weight of their best computation, or of the tree for other methods."""
-    computations = Computations(scores, threads=threads)
     if method == "computation":
         best = computations.best()
         assert best.score is not None
         return best.heads, best.score
     if method == "risk":
-        found: Iterator[Ints] = iter([_least_risk(computations, threads)])
+        found: Iterator[Ints] = iter([_least_risk(computations)])
     else:
-        found = _candidates(computations, candidates, seed, threads)
+        found = _candidates(computations, candidates, seed)
     heads: dict[bytes, Ints] = {}
     for one in found:
         heads.setdefault(one.tobytes(), one)
@@ -127,15 +137,15 @@ def _decoded(
     return list(heads.values())[best], weights[best]
 
 
-def _least_risk(computations: Computations, threads: int | None) -> Ints:
+def _least_risk(computations: Computations) -> Ints:
     arcs = arc_expectations(computations.expectations())
-    return best_heads(np.where(arcs > 0.0, arcs, -np.inf), threads=threads)
+    allowed = np.where(arcs > 0.0, arcs, -np.inf)
+    single, threads = computations.single_root, computations.threads
+    return best_heads(allowed, single_root=single, threads=threads)
 
 
-def _candidates(
-    computations: Computations, count: int, seed: int, threads: int | None
-) -> Iterator[Ints]:
+def _candidates(computations: Computations, count: int, seed: int) -> Iterator[Ints]:
     yield computations.best().heads
-    yield _least_risk(computations, threads)
+    yield _least_risk(computations)
     for one in computations.sample(count, np.random.default_rng(seed)):
         yield one.heads

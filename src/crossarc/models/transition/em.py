@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
+from crossarc.inference.distribution import Root
 from crossarc.inference.transition.attardi import MAX_WORDS, Computations, TransitionScores
 from crossarc.models.transition.parameters import (
     MAX_DENSE,
@@ -40,8 +41,8 @@ _SHARDS = 8
 class EMResult(NamedTuple):
     """The model, and how its start went.
 
-    The objective is the log-likelihood of the sentences, plus the log-density of the prior up to a
-    constant; it never falls.
+    The objective is the log-likelihood of the sentences, over computations with the root that was
+    asked for, plus the log-density of the prior up to a constant; it never falls.
     """
 
     model: TransitionModel
@@ -53,11 +54,14 @@ class EMResult(NamedTuple):
 class _Corpus:
     """Different sentences of symbols, and how often each occurs."""
 
-    def __init__(self, symbols: Symbols, sentences: Sequence[Words], threads: int | None) -> None:
+    def __init__(
+        self, symbols: Symbols, sentences: Sequence[Words], root: Root, threads: int | None
+    ) -> None:
         encoded = Counter(symbols.encode(sentence).tobytes() for sentence in sentences)
         self.ids = [np.frombuffer(key, np.int64) for key in encoded]
         self.times = np.array(list(encoded.values()), np.float64)
         self.size, self._threads = len(symbols), threads
+        self._single = root == "single"
         longest = max(map(len, self.ids)) - 1
         if longest > MAX_WORDS:
             raise ModelError(f"a sentence has {longest} words: leave out those over {MAX_WORDS}")
@@ -72,7 +76,8 @@ class _Corpus:
             for shard in range(begin, end):
                 for index in shards[shard]:
                     ids, times = self.ids[index], float(self.times[index])
-                    found = Computations(_scores(tables, ids), threads=1)
+                    scores = _scores(tables, ids)
+                    found = Computations(scores, single_root=self._single, threads=1)
                     totals[shard] += times * found.log_total()
                     if found.log_total() == -np.inf:
                         raise ModelError(
@@ -98,6 +103,7 @@ def fit_em(
     *,
     unit: Unit,
     proper: bool,
+    root: Root,
     start: Start | TransitionModel,
     restarts: int,
     seed: int,
@@ -111,6 +117,8 @@ def fit_em(
     listed = list(sentences)
     if isinstance(start, str) and start not in ("uniform", "random"):
         raise ValueError(f"start must be 'uniform', 'random' or a model: got {start!r}")
+    if root not in ("single", "multi"):
+        raise ValueError(f"root must be 'single' or 'multi': got {root!r}")
     if restarts < 1 or iterations < 1 or prior < 0.0:
         raise ValueError("restarts and iterations must be at least 1, and prior not negative")
     if not listed:
@@ -123,7 +131,7 @@ def fit_em(
         symbols = Symbols.of_sentences(listed, unit=unit)
     if len(symbols) > MAX_DENSE:
         raise ModelError(f"EM is over at most {MAX_DENSE} symbols: got {len(symbols)}; use tags")
-    corpus = _Corpus(symbols, listed, threads)
+    corpus = _Corpus(symbols, listed, root, threads)
     best: EMResult | None = None
     for restart in range(restarts if start == "random" else 1):
         tables = _start(corpus, symbols, start, seed + restart, prior, proper)

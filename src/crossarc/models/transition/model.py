@@ -36,6 +36,7 @@ from crossarc.models.transition.symbols import (
 from crossarc.trees import Tree
 
 if TYPE_CHECKING:
+    from crossarc.inference.distribution import Root
     from crossarc.models.transition.em import EMResult, OnIteration, Start
     from crossarc.models.transition.estimation import SetAside
 
@@ -254,6 +255,7 @@ class TransitionModel(ComputationModel):
         vocabulary: Iterable[str] | None = None,
         unit: Unit = "form",
         proper: bool = False,
+        root: Root = "multi",
         start: Start | TransitionModel = "uniform",
         restarts: int = 1,
         seed: int = 0,
@@ -267,6 +269,8 @@ class TransitionModel(ComputationModel):
 
         Args:
             sentences: of at most 100 words.
+            root: "single" sums over computations in which `$` has one modifier. Without it EM tends
+                to hang all words from `$`.
             start: "uniform" counts all computations alike first, "random" draws the parameters; or
                 a model to go on from.
             restarts: of random starts; the one with the highest objective is kept.
@@ -288,6 +292,7 @@ class TransitionModel(ComputationModel):
             vocabulary,
             unit=unit,
             proper=proper,
+            root=root,
             start=start,
             restarts=restarts,
             seed=seed,

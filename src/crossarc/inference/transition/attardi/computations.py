@@ -87,10 +87,9 @@ class Computations:
         threads: int | None = None,
     ) -> None:
         self.nodes = _checked(scores)
-        self._single = single_root
+        self.single_root = single_root
         self._scores = _masked(scores, single_root)
-        workers = thread_count(threads)
-        self._threads = workers if self.nodes > _SHORTEST_SHARED else 1
+        self.threads = thread_count(threads) if self.nodes > _SHORTEST_SHARED else 1
 
     def log_total(self) -> float:
         """The log of the summed weight of all computations; -inf if there is none."""
@@ -202,7 +201,7 @@ class Computations:
 
         nodes = self.nodes
         charts = _new_charts(nodes)
-        if self._threads == 1:
+        if self.threads == 1:
             INSIDE[kind](weights, charts, nodes - 1, 1, 0, nodes)
         else:
             # Rows (h1, i) of one h1 need only those of higher ones.
@@ -211,7 +210,7 @@ class Computations:
                 def rows(begin: int, end: int, h1: int = h1) -> None:
                     INSIDE[kind](weights, charts, h1 + end, h1 + 1 + begin, h1, h1 + 1)
 
-                over_ranges(rows, _row_costs(nodes, h1), self._threads)
+                over_ranges(rows, _row_costs(nodes, h1), self.threads)
         # G[j] = sum over k of  G[k] R[0, k; j]
         zero, one = (0.0, 1.0) if kind == "sum" else (-math.inf, 0.0)
         goal, steps = charts.goal, self._root_steps(charts, zero)
@@ -228,7 +227,7 @@ class Computations:
         for k in range(1, nodes):
             begin = charts.kept_begin[0, k]
             steps[k, k + 1 :] = charts.kept[begin : begin + nodes - k]
-        if self._single:
+        if self.single_root:
             steps[2:] = steps[:, 2:nodes] = zero
         return steps
 
@@ -247,7 +246,7 @@ class Computations:
             outer.goal[k] = _combined(kind, steps[k, k + 1 :], outer.goal[k + 1 :])
         found = new_derivatives(nodes, zero)
         arguments = weights, charts, outer, found
-        if self._threads == 1:
+        if self.threads == 1:
             OUTSIDE[kind](*arguments, 1, nodes - 1, 0, nodes)
         else:
             # Rows (g, s) of one g need only those of lower ones.
@@ -256,7 +255,7 @@ class Computations:
                 def rows(begin: int, end: int, g: int = g) -> None:
                     OUTSIDE[kind](*arguments, g + 1 + begin, g + end, g, g + 1)
 
-                over_ranges(rows, _row_costs(nodes, g), self._threads)
+                over_ranges(rows, _row_costs(nodes, g), self.threads)
         sh = np.full((nodes, nodes), zero)
         for j in range(1, nodes):
             tails = (nodes - j) * (nodes - j + 1) // 2

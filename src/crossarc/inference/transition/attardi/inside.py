@@ -2,7 +2,8 @@
 
 Rows (h1, i) are filled from the last i to the first. A row needs only rows (h3, k) with h3 >= i, so
 those of one h1 are independent of each other and may be shared out over threads, from the last h1
-to the first. Within a row, k goes up: items that end at k are complete, and are joined with all items Y = [h3, k, ..., j],
+to the first. Within a row, k goes up: items that end at k are complete, and are joined with all
+items Y = [h3, k, ..., j],
 
     la1, ra1, ra2    [h1, i, h2 e, j]   += [h1, i, h2 h3, k] M[h3, k; h2; e, j]
     ra1, ra2         [h1, i, h2 h3, j]  += [h1, i, h2 h3, k] R[h3, k; h2; j]
@@ -60,30 +61,37 @@ def partial_sums(numbers: Numbers) -> Any:
 
     @subkernel()
     def add_partial(
-        la2: Floats, nodes: int, h2: int, h3: int, k: int, x: float, pairs: Floats, near: Floats
+        la2: Floats, nodes: int, h2: int, h3: int, k: int, x: float, pairs: Floats, h3_pairs: Floats
     ) -> None:
         size, every = pairs_from(nodes, k), pairs_from(nodes, 0)
         add(pairs, 0, x, la2[h2], every - size, size)
-        add(near, 0, x, la2[h2], every - pairs_from(nodes, h3) + k - h3 - 1, nodes - k)
+        add(h3_pairs, 0, x, la2[h2], every - pairs_from(nodes, h3) + k - h3 - 1, nodes - k)
 
     @subkernel()
     def sums(
-        charts: Charts, la2: Floats, h1: int, i: int, h3: int, k: int, pairs: Floats, near: Floats
+        charts: Charts,
+        la2: Floats,
+        h1: int,
+        i: int,
+        h3: int,
+        k: int,
+        pairs: Floats,
+        h3_pairs: Floats,
     ) -> bool:
         """Fill P[h4 >= k] and P[h3, ...]; whether there is an item [h1, i, h2 h3, k]."""
         nodes = la2.shape[0]
         pairs[: pairs_from(nodes, k)] = zero
-        near[: nodes - k] = zero
+        h3_pairs[: nodes - k] = zero
         found = False
         x = charts.a[charts.a_begin[i] + (h1 + 1) * tail(nodes, i) - tail(nodes, h3) + k - h3 - 1]
         if x > zero:
             found = True
-            add_partial(la2, nodes, h1, h3, k, x, pairs, near)
+            add_partial(la2, nodes, h1, h3, k, x, pairs, h3_pairs)
         for h2 in range(i, h3):
             x = charts.b[b_row(charts, nodes, h2, h1, i) - tail(nodes, h3) + k - h3 - 1]
             if x > zero:
                 found = True
-                add_partial(la2, nodes, h2, h3, k, x, pairs, near)
+                add_partial(la2, nodes, h2, h3, k, x, pairs, h3_pairs)
         return found
 
     return sums
@@ -125,15 +133,22 @@ def _inside(numbers: Numbers) -> Callable[..., None]:
 
     @subkernel()
     def join_la2(
-        charts: Charts, nodes: int, h1: int, i: int, h3: int, k: int, pairs: Floats, near: Floats
+        charts: Charts,
+        nodes: int,
+        h1: int,
+        i: int,
+        h3: int,
+        k: int,
+        pairs: Floats,
+        h3_pairs: Floats,
     ) -> None:
         """la2, of all items [h1, i, h2 h3, k], given its partial sums."""
         z_end = b_row(charts, nodes, h3, h1, i)
         y_end = charts.a_begin[k] + (h3 + 1) * tail(nodes, k)
         for h5 in range(k, nodes):
             size = tail(nodes, h5)
-            if near[h5 - k] > zero:
-                add(charts.b, z_end - size, near[h5 - k], charts.a, y_end - size, nodes - h5)
+            if h3_pairs[h5 - k] > zero:
+                add(charts.b, z_end - size, h3_pairs[h5 - k], charts.a, y_end - size, nodes - h5)
         p = 0
         for h4 in range(k, nodes - 1):
             z_end = b_row(charts, nodes, h4, h1, i)
@@ -185,7 +200,7 @@ def _inside(numbers: Numbers) -> Callable[..., None]:
     def inside(w: Weights, charts: Charts, last: int, first: int, begin: int, end: int) -> None:
         """Fill rows (h1, i), `last` >= i >= `first`, `begin` <= h1 < `end`, h1 < i."""
         nodes = w.sh.shape[0]
-        pairs, near = np.empty(pairs_from(nodes, 0) + 1), np.empty(nodes)
+        pairs, h3_pairs = np.empty(pairs_from(nodes, 0) + 1), np.empty(nodes)
         shared = np.empty(tail(nodes, 0))
         for i in range(last, first - 1, -1):
             for h1 in range(begin, min(end, i)):
@@ -194,8 +209,8 @@ def _inside(numbers: Numbers) -> Callable[..., None]:
                 for k in range(i + 1, nodes):
                     for h3 in range(i, k):
                         join_tables(charts, nodes, h1, i, h3, k)
-                        if h1 > 0 and sums(charts, w.la2, h1, i, h3, k, pairs, near):
-                            join_la2(charts, nodes, h1, i, h3, k, pairs, near)
+                        if h1 > 0 and sums(charts, w.la2, h1, i, h3, k, pairs, h3_pairs):
+                            join_la2(charts, nodes, h1, i, h3, k, pairs, h3_pairs)
                 fill_tables(charts, w, h1, i, shared)
 
     return inside

@@ -121,20 +121,20 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
 
     @subkernel()
     def collect_la2(
-        x: Charts, o: Charts, la2: Floats, g: int, s: int, pairs: Floats, near: Floats
+        x: Charts, o: Charts, la2: Floats, g: int, s: int, pairs: Floats, h3_pairs: Floats
     ) -> None:
         """What la2 gives to the row (g, s) as its right item."""
         nodes = la2.shape[0]
         y_end = x.a_begin[s] + (g + 1) * tail(nodes, s)
         for i in range(2, g + 1):
             for h1 in range(1, i):
-                if not sums(x, la2, h1, i, g, s, pairs, near):
+                if not sums(x, la2, h1, i, g, s, pairs, h3_pairs):
                     continue
                 z_end = b_row(x, nodes, g, h1, i)
                 for h5 in range(s, nodes):
                     size = tail(nodes, h5)
-                    if near[h5 - s] > zero:
-                        add(o.a, y_end - size, near[h5 - s], o.b, z_end - size, nodes - h5)
+                    if h3_pairs[h5 - s] > zero:
+                        add(o.a, y_end - size, h3_pairs[h5 - s], o.b, z_end - size, nodes - h5)
                 p = 0
                 for h4 in range(s, nodes - 1):
                     target = b_row(x, nodes, h4, g, s)
@@ -214,14 +214,14 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
         h3: int,
         k: int,
         pairs: Floats,
-        near: Floats,
+        h3_pairs: Floats,
     ) -> None:
         """dP[h4 >= k] and dP[h3, ...]."""
         z_end = b_row(x, nodes, h3, h1, i)
         y_end = x.a_begin[k] + (h3 + 1) * tail(nodes, k)
         for h5 in range(k, nodes):
             size = tail(nodes, h5)
-            near[h5 - k] = dot(x.a, y_end - size, o.b, z_end - size, nodes - h5)
+            h3_pairs[h5 - k] = dot(x.a, y_end - size, o.b, z_end - size, nodes - h5)
         p = 0
         for h4 in range(k, nodes - 1):
             z_end, y_end = b_row(x, nodes, h4, h1, i), b_row(x, nodes, h4, h3, k)
@@ -239,14 +239,14 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
         k: int,
         value: float,
         pairs: Floats,
-        near: Floats,
+        h3_pairs: Floats,
     ) -> float:
         """What la2 gives to the item [h1, i, h2 h3, k] of this value; adds to the derivatives."""
         nodes = la2.shape[0]
         size, every = pairs_from(nodes, k), pairs_from(nodes, 0)
         begin = every - pairs_from(nodes, h3) + k - h3 - 1
-        far = add_and_dot(out[h2], la2[h2], every - size, value, pairs, size)
-        return float(plus(far, add_and_dot(out[h2], la2[h2], begin, value, near, nodes - k)))
+        given = add_and_dot(out[h2], la2[h2], every - size, value, pairs, size)
+        return float(plus(given, add_and_dot(out[h2], la2[h2], begin, value, h3_pairs, nodes - k)))
 
     @subkernel()
     def undo_joins(
@@ -257,7 +257,7 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
         h1: int,
         i: int,
         pairs: Floats,
-        near: Floats,
+        h3_pairs: Floats,
     ) -> None:
         """What is due to the items of a row as left items of joins."""
         nodes = w.sh.shape[0]
@@ -267,14 +267,14 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
                 m, r = x.joined_begin[h3, k], x.kept_begin[h3, k]
                 own = tail(nodes, h3) - (k - h3)
                 if h1 > 0:
-                    pair_derivatives(x, o, nodes, h1, i, h3, k, pairs, near)
+                    pair_derivatives(x, o, nodes, h1, i, h3, k, pairs, h3_pairs)
                 end = x.a_begin[i] + (h1 + 1) * tail(nodes, i)
                 value = x.a[end - own - 1]
                 if value > zero:
                     given = dot(x.joined, m + h1 * size, o.a, end - size, size)
                     given = plus(given, dot(x.kept, r + h1 * rest, o.a, end - own, rest))
                     if h1 > 0:
-                        more = through_la2(w.la2, d.la2[i], h1, h3, k, value, pairs, near)
+                        more = through_la2(w.la2, d.la2[i], h1, h3, k, value, pairs, h3_pairs)
                         given = plus(given, more)
                     o.a[end - own - 1] = plus(o.a[end - own - 1], given)
                 for h2 in range(i, h3 if h1 > 0 else i):
@@ -283,7 +283,7 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
                     if value > zero:
                         given = dot(x.joined, m + h2 * size, o.b, end - size, size)
                         given = plus(given, dot(x.kept, r + h2 * rest, o.b, end - own, rest))
-                        more = through_la2(w.la2, d.la2[i], h2, h3, k, value, pairs, near)
+                        more = through_la2(w.la2, d.la2[i], h2, h3, k, value, pairs, h3_pairs)
                         o.b[end - own - 1] = plus(o.b[end - own - 1], plus(given, more))
 
     def outside(
@@ -298,7 +298,7 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
     ) -> None:
         """Rows (g, s), `first` <= s <= `last`, `begin` <= g < `end`, g < s; o.goal is filled."""
         nodes = w.sh.shape[0]
-        pairs, near = np.empty(pairs_from(nodes, 0) + 1), np.empty(nodes)
+        pairs, h3_pairs = np.empty(pairs_from(nodes, 0) + 1), np.empty(nodes)
         joined, kept = np.empty(nodes * tail(nodes, 1)), np.empty(nodes * nodes)
         for s in range(first, last + 1):
             for g in range(begin, min(end, s)):
@@ -309,9 +309,9 @@ def _outside(numbers: Numbers) -> Callable[..., None]:
                     o.b[row - tail(nodes, h2 + 1) : row] = zero
                 collect_tables(x, o, nodes, g, s, joined, kept)
                 if g > 1:
-                    collect_la2(x, o, w.la2, g, s, pairs, near)
+                    collect_la2(x, o, w.la2, g, s, pairs, h3_pairs)
                 undo_tables(x, o, w, d, g, s, joined, kept)
-                undo_joins(x, o, w, d, g, s, pairs, near)
+                undo_joins(x, o, w, d, g, s, pairs, h3_pairs)
 
     return outside
 
