@@ -29,7 +29,7 @@ def _printed(name: str) -> tuple[str, PrintedRow] | None:
 
 def _relations(studies: Sequence[Named]) -> Table:
     header = ("treebank", "words", "degree 2", "degree 3", "degree 4", "more", "trees without")
-    rows = [header]
+    rows: list[tuple[str, ...]] = [header]
     for name, one in studies:
         counts = [one.relations[d] for d in (2, 3, 4)]
         numbers = (one.words, *counts, one.relations_above(4), one.underivable)
@@ -38,7 +38,7 @@ def _relations(studies: Sequence[Named]) -> Table:
 
 
 def _rates(studies: Sequence[Named]) -> Table:
-    rows = [("treebank", "degree 2", "degree 3", "degree 4", "more")]
+    rows: list[tuple[str, ...]] = [("treebank", "degree 2", "degree 3", "degree 4", "more")]
     for name, one in studies:
         counts = [*(one.relations[d] for d in (2, 3, 4)), one.relations_above(4)]
         rows.append((name, *(fixed(one.rate(count), 2) for count in counts)))
@@ -51,7 +51,9 @@ def _rates(studies: Sequence[Named]) -> Table:
 
 
 def _coverage(studies: Sequence[Named]) -> Table:
-    rows = [("treebank", "trees", "D=1 %", "D=2 %", "D=3 %", "D=4 %", "any D %")]
+    rows: list[tuple[str, ...]] = [
+        ("treebank", "trees", "D=1 %", "D=2 %", "D=3 %", "D=4 %", "any D %")
+    ]
     for name, one in studies:
         highest = max(one.trees, default=0)
         degrees = (1, 2, 3, 4, highest)

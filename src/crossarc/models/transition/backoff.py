@@ -89,7 +89,7 @@ class BackoffTables:
             return TransitionScores(*map(np.log, tables))
 
     def _chained(self, levels: list[_Seen], contexts: tuple[Ints, ...], outcomes: int) -> Floats:
-        below = np.full(outcomes, 1.0 / outcomes)
+        below: Floats = np.full(outcomes, 1.0 / outcomes)
         for level, context in zip(reversed(levels), reversed(contexts), strict=True):
             below = level.smoothed(context, below, self._strength)
         return below
@@ -99,7 +99,8 @@ class BackoffTables:
         total = self._top_totals[tops] + self._strength
         with np.errstate(invalid="ignore"):
             own = (self._top_reductions[tops] + self._strength * self._pooled[-1]) / total
-        return np.where(total > 0.0, own, self._pooled[-1])
+        found: Floats = np.where(total > 0.0, own, self._pooled[-1])
+        return found
 
     def _shift(self, ids: Ints) -> Floats:
         """sh[b1, b]."""

@@ -133,8 +133,8 @@ def _decoded(
     for one in found:
         heads.setdefault(one.tobytes(), one)
     weights = [tree_computations(scores, one).log_total() for one in heads.values()]
-    best = int(np.argmax(weights))
-    return list(heads.values())[best], weights[best]
+    likeliest = int(np.argmax(weights))
+    return list(heads.values())[likeliest], weights[likeliest]
 
 
 def _least_risk(computations: Computations) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -211,4 +212,5 @@ def _log_prior(tables: DenseTables, prior: float, proper: bool) -> float:
     if words:
         one, two = np.delete(one, 1, axis=0), np.delete(two, 1, axis=0)
     with np.errstate(divide="ignore"):
-        return sum(prior / own.shape[-1] * float(np.log(own).sum()) for own in (first, one, two))
+        terms = [prior / own.shape[-1] * float(np.log(own).sum()) for own in (first, one, two)]
+    return math.fsum(terms)

@@ -108,8 +108,8 @@ def estimate(
     for _ in range(iterations):
         counts = Counts.zeros(len(symbols))
         for (ids, heads), times in different:
-            found = tree_computations(tables.scores(ids), heads)
-            counts.add(ids, found.expectations(), times)
+            own = tree_computations(tables.scores(ids), heads)
+            counts.add(ids, own.expectations(), times)
         tables = _estimated(counts, strength, proper)
     return symbols, tables, set_aside
 

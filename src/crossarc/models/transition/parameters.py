@@ -56,7 +56,8 @@ class Counts(NamedTuple):
     @classmethod
     def zeros(cls, size: int) -> Counts:
         """No count yet, of so many symbols."""
-        return cls(*(np.zeros((size,) * rank) for rank in (2, 2, 2, 3, 3)), np.zeros(1))
+        sh, la1, ra1, la2, ra2 = (np.zeros((size,) * rank) for rank in (2, 2, 2, 3, 3))
+        return cls(sh, la1, ra1, la2, ra2, np.zeros(1))
 
     def add(self, ids: Ints, times: TransitionScores, weight: float = 1.0) -> None:
         """Add counts of transitions between the nodes of a sentence, with its first shift."""

@@ -291,8 +291,17 @@ def _new_charts(nodes: int, *, with_tables: bool = True) -> Charts:
     a_begin, b_begin, joined_begin, kept_begin = _offsets(nodes)
     # The last column of both is empty, and so begins at the end.
     sizes = (int(joined_begin[-1, -1]), int(kept_begin[-1, -1])) if with_tables else (0, 0)
-    shapes = (int(a_begin[-1]), int(b_begin[-1]), *sizes, nodes + 1)
-    return Charts(*map(np.empty, shapes), a_begin, b_begin, joined_begin, kept_begin)
+    return Charts(
+        np.empty(int(a_begin[-1])),
+        np.empty(int(b_begin[-1])),
+        np.empty(sizes[0]),
+        np.empty(sizes[1]),
+        np.empty(nodes + 1),
+        a_begin,
+        b_begin,
+        joined_begin,
+        kept_begin,
+    )
 
 
 def _row_costs(nodes: int, h1: int) -> Floats:

@@ -60,9 +60,9 @@ def arc_transitions(arcs: NDArray[Any]) -> TransitionScores:
 
 def arc_expectations(expected: TransitionScores) -> Floats:
     """Probabilities [h, m] of arcs, from the expected numbers of transitions."""
-    left = expected.la1 + expected.la2.sum(axis=1)
+    left: Floats = expected.la1 + expected.la2.sum(axis=1)
     right: Floats = expected.ra1 + expected.ra2.sum(axis=1)
-    return right + left.T
+    return np.add(right, left.T)
 
 
 def best_heads(arcs: Floats, *, single_root: bool = False, threads: int | None = None) -> Ints:
@@ -184,7 +184,7 @@ class _Kernels(ForestSolver):
         if computations.log_total() == -math.inf:
             return None
         heads = computations.best().heads
-        arcs = (heads, np.arange(1, len(heads) + 1))
+        arcs: tuple[Ints, ...] = (heads, np.arange(1, len(heads) + 1))
         heads.flags.writeable = False
         labels = None
         if scores.ndim == 3:
