@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         prune,
     )
     from crossarc.models.generative import BigramModel
+    from crossarc.models.transition import TransitionModel
     from crossarc.parser import ParseOptions, Parser, load
     from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, Word, read_conllu, write_conllu
@@ -78,6 +79,7 @@ _HOMES = {
     "Scores": "evaluation",
     "Sentence": "treebank",
     "SpanningTrees": "inference",
+    "TransitionModel": "models.transition",
     "Tree": "trees",
     "TreebankError": "errors",
     "Word": "treebank",
@@ -106,6 +108,7 @@ __all__ = [
     "Scores",
     "Sentence",
     "SpanningTrees",
+    "TransitionModel",
     "Tree",
     "TreebankError",
     "Word",

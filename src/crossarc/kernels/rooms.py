@@ -39,6 +39,7 @@ ROOMS = {
     "inference.projective.automata": Room("projective trees, higher order", 14.0),
     "inference.spanning": Room("spanning trees", 42.3),
     "inference.transition": Room("Covington's algorithm", 5.2),
+    "inference.transition.attardi": Room("Attardi's system", 19.0),
     "learning": Room("learning", 0.7),
     "models": Room("scores of arcs and labels", 6.6),
     "models.covington": Room("transition parsers", 20.3),
@@ -80,7 +81,11 @@ PARTS = {
             "inference.spanning.matrix_tree.sums",
         ),
     ),
-    "stats": Part("measures of trees", 4.0, ("trees", "inference.transition")),
+    "stats": Part(
+        "measures of trees",
+        4.0,
+        ("trees", "inference.transition.covington", "inference.transition.attardi.machine"),
+    ),
     "train": Part(
         "training",
         30.0,
