@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from crossarc.evaluation import Scores, evaluate
     from crossarc.inference import (
+        HigherOrderTrees,
         Parts,
         ProjectiveTrees,
         SpanningTrees,
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "CrossarcError": "errors",
+    "HigherOrderTrees": "inference",
     "InfeasibleError": "errors",
     "ModelError": "errors",
     "Parser": "parser",
@@ -56,6 +58,7 @@ _HOMES = {
 
 __all__ = [
     "CrossarcError",
+    "HigherOrderTrees",
     "InfeasibleError",
     "ModelError",
     "Parser",
