@@ -182,8 +182,8 @@ class FactorScores:
             return values
         return values.reshape(self.factor.shape(self._batch.width(index)))
 
-    def given(self, index: int, weight: float = 1.0) -> Given:
-        """The factor of one sentence, as it was given, times a weight."""
+    def given(self, index: int, weight: float = 1.0) -> Any:
+        """The factor of one sentence, as an argument of a constructor, times a weight."""
         listed = self.listed[index]
         if listed is None:
             return self.dense(index) * weight
@@ -230,6 +230,13 @@ class FactorScores:
         return array
 
     def _checked_parts(self, index: int, given: Parts) -> tuple[Floats, Ints]:
+        indices = self._flat_indices(index, given)
+        self._check_distinct(index, indices)
+        usable = self._usable(index).reshape(-1)[indices]
+        return self._checked_scores(index, given, usable), np.where(usable, indices, -1)
+
+    def _flat_indices(self, index: int, given: Parts) -> Ints:
+        """The indices of listed parts in the flat dense array."""
         width, name = self._batch.width(index), f"{self._batch.name(index)}{self.factor.name}"
         order, shape = len(self.factor.axes), self.factor.shape(width)
         if given.index.shape[1] != order:
@@ -237,27 +244,28 @@ class FactorScores:
                 f"{name} parts have {order} indices, [{', '.join(self.factor.axes)}]: got "
                 f"{given.index.shape[1]}"
             )
-        outside = (given.index >= width).any(axis=1)
-        if outside.any():
-            where = given.index[outside][0].tolist()
+        if given.index.max(initial=0) >= width:
+            where = given.index[(given.index >= width).any(axis=1)][0].tolist()
             raise ScoreError(f"{name} part {where} is not in a sentence of {width - 1}")
-        indices = np.ravel_multi_index(tuple(given.index.T.astype(np.int64)), shape)
-        if len(np.unique(indices)) < len(indices):
-            ordered = np.sort(indices)
-            twice = ordered[:-1][ordered[1:] == ordered[:-1]][0]
-            where = [int(i) for i in np.unravel_index(twice, shape)]
+        found = np.ravel_multi_index(tuple(given.index.T.astype(np.int64)), shape)
+        return np.atleast_1d(found)
+
+    def _check_distinct(self, index: int, indices: Ints) -> None:
+        ordered = np.sort(indices)
+        twice = ordered[:-1][ordered[1:] == ordered[:-1]]
+        if len(twice):
+            shape = self.factor.shape(self._batch.width(index))
+            where = [int(i) for i in np.unravel_index(twice[0], shape)]
+            name = f"{self._batch.name(index)}{self.factor.name}"
             raise ScoreError(f"{name} part {where} is listed twice")
-        usable = self._are_usable(index, indices)
+
+    def _checked_scores(self, index: int, given: Parts, usable: Bools) -> Floats:
+        """The scores of listed parts, 0 where no tree has them."""
         scores = np.where(usable, given.score, 0.0)
         bad = ~np.isfinite(scores)
         if bad.any():
             self._refuse(index, given.index[bad][0].tolist(), scores[bad][0])
-        return scores, np.where(usable, indices, -1)
-
-    def _are_usable(self, index: int, indices: Ints) -> Bools:
-        """Whether trees may have the parts with these indices in the flat dense array."""
-        usable: Bools = self._usable(index).reshape(-1)[indices]
-        return usable
+        return scores
 
     def _usable(self, index: int) -> Bools:
         return self.factor.usable(self._batch.square(index) > -np.inf, self._single)
@@ -362,8 +370,8 @@ def _tri_sibling_parts(heads: Ints) -> Ints:
     parts = _sibling_parts(heads)
     parts = parts[parts[:, 0] != parts[:, 1]]
     before = _sibling_parts(heads)[parts[:, 1] - 1, 1]
-    found = np.column_stack([parts[:, 0], before, parts[:, 1:]])
-    return found[before != parts[:, 0]]
+    found: Ints = np.column_stack([parts[:, 0], before, parts[:, 1:]])[before != parts[:, 0]]
+    return found
 
 
 #: grandchild[g, h, m], one for every arc h -> m with h != 0: g is the head of h.

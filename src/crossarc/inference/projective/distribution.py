@@ -74,7 +74,7 @@ class ProjectiveTrees(ForestTrees):
         grandchild: Given | Sequence[Given] | None = None,
         grand_sibling: Given | Sequence[Given] | None = None,
         tri_sibling: Given | Sequence[Given] | None = None,
-        max_modifiers: Any = None,
+        max_modifiers: int | Sequence[Any] | NDArray[np.integer[Any]] | None = None,
         lengths: Sequence[int] | None = None,
         threads: int | None = None,
     ) -> None:

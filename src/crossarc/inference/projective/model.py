@@ -84,7 +84,7 @@ def read_limits(given: Any, batch: Batch) -> list[Ints]:
     Raises:
         ScoreError: other than whole numbers from 0 on, one or n + 1 of them for each sentence.
     """
-    if not batch.is_batch or np.ndim(given) == 0:
+    if not batch.is_batch or not isinstance(given, list | tuple):
         given = [given] * len(batch)
     elif len(given) != len(batch):
         raise ScoreError(

@@ -33,7 +33,6 @@ from crossarc.inference.runtime.batch import Batch
 
 __all__ = ["PackedArray", "PackedFactor", "layout_of"]
 
-Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
@@ -51,7 +50,7 @@ def layout_of(scores: Floats, limits: Ints) -> Layout:
     return lay_out(scores.reshape(*scores.shape[:2], -1), limits)
 
 
-class PackedArray(Parts):
+class PackedArray:
     """What was given as a dense array, as one distribution hands it to another."""
 
     def __init__(self, kind: int, layout: Layout, score: Floats) -> None:
@@ -60,7 +59,9 @@ class PackedArray(Parts):
     def at(self, cells: Ints) -> Floats:
         """The scores of parts by their indices in the flat dense array; 0 where there is none."""
         numbers = locate(self.layout, self.kind, cells)
-        return np.where(numbers >= 0, self.score[numbers], 0.0) if len(self.score) else cells * 0.0
+        found = np.zeros(len(cells))
+        found[numbers >= 0] = self.score[numbers[numbers >= 0]]
+        return found
 
 
 class PackedFactor(FactorScores):
@@ -76,40 +77,50 @@ class PackedFactor(FactorScores):
         self._kind = _KINDS[factor.name]
         self._layouts = [layout_of(batch.scores(i), one) for i, one in enumerate(limits)]
         self._packed: list[Floats] = []
-        self._given: list[Parts] = []
+        # The number of each listed part, -1 where no tree has it; None for an array.
+        self._numbers: list[Ints | None] = []
+        self._given: list[Parts | PackedArray] = []
         super().__init__(factor, given, batch, single=False)
 
     def _accept_parts(self, index: int, given: Parts) -> None:
         layout = self._layouts[index]
-        count = part_count(layout, self._kind)
-        if isinstance(given, PackedArray):
-            self._keep_packed(index, given.at(part_cells(layout, self._kind, count)))
-            return
-        super()._accept_parts(index, given)
-        listed = self.listed[index]
-        assert listed is not None
-        packed = np.zeros(count)
-        numbers = locate(layout, self._kind, listed[1])
-        packed[numbers[numbers >= 0]] = listed[0][numbers >= 0]
+        indices = self._flat_indices(index, given)
+        numbers = locate(layout, self._kind, indices)
+        usable, packed = numbers >= 0, np.zeros(part_count(layout, self._kind))
+        packed[numbers[usable]] = 1.0
+        if np.count_nonzero(packed) < np.count_nonzero(usable) or not usable.all():
+            self._check_distinct(index, indices)
+        scores = self._checked_scores(index, given, usable)
+        packed[numbers[usable]] = scores[usable]
+        self.listed[index] = scores, np.where(usable, indices, -1)
         self._packed.append(packed)
+        self._numbers.append(numbers)
         self._given.append(given)
 
-    def _keep_array(self, index: int, array: NDArray[Any]) -> None:
+    def _checked_array(self, index: int, given: Any) -> Any:
+        return given if isinstance(given, PackedArray) else super()._checked_array(index, given)
+
+    def _keep_array(self, index: int, given: NDArray[Any] | PackedArray) -> None:
         layout = self._layouts[index]
         cells = part_cells(layout, self._kind, part_count(layout, self._kind))
-        values = np.where(cells >= 0, array.reshape(-1)[cells], 0.0).astype(np.float64)
-        if not np.isfinite(values).all():
-            first = int(np.argmin(np.isfinite(values)))
-            cell = np.unravel_index(cells[first], array.shape)
-            self._refuse(index, [int(i) for i in cell], values[first])
-        self._keep_packed(index, values)
-
-    def _keep_packed(self, index: int, values: Floats) -> None:
+        if isinstance(given, PackedArray):
+            values = given.at(cells)
+        else:
+            values = np.where(cells >= 0, given.reshape(-1)[cells], 0.0).astype(np.float64)
+            if not np.isfinite(values).all():
+                first = int(np.argmin(np.isfinite(values)))
+                cell = np.unravel_index(cells[first], given.shape)
+                self._refuse(index, [int(i) for i in cell], float(values[first]))
         self._packed.append(values)
-        self._given.append(PackedArray(self._kind, self._layouts[index], values))
+        self._numbers.append(None)
+        self._given.append(PackedArray(self._kind, layout, values))
 
-    def _are_usable(self, index: int, cells: Ints) -> Bools:
-        return locate(self._layouts[index], self._kind, cells) >= 0
+    def possible(self, index: int) -> Ints:
+        """The index of each part that trees may have, (p, axes)."""
+        layout = self._layouts[index]
+        cells = part_cells(layout, self._kind, part_count(layout, self._kind))
+        shape = self.factor.shape(self._batch.width(index))
+        return np.stack(np.unravel_index(cells[cells >= 0], shape), axis=1)
 
     def count(self, index: int) -> int:
         """How many parts `scores` has."""
@@ -125,10 +136,9 @@ class PackedFactor(FactorScores):
 
     def shaped(self, index: int, values: Floats, missing: float) -> Floats:
         """One value for each of `scores`, in the shape that was given."""
-        listed = self.listed[index]
-        if listed is None:
+        numbers = self._numbers[index]
+        if numbers is None:
             return self._scattered(index, values, missing)
-        numbers = locate(self._layouts[index], self._kind, listed[1])
         out = np.full(len(numbers), missing)
         out[numbers >= 0] = values[numbers[numbers >= 0]]
         return out
@@ -143,7 +153,7 @@ class PackedFactor(FactorScores):
         """Those of `scores` follow each other."""
         return None
 
-    def given(self, index: int, weight: float = 1.0) -> Given:
+    def given(self, index: int, weight: float = 1.0) -> Parts | PackedArray:
         """The factor of one sentence, for another distribution, times a weight."""
         own = self._given[index]
         if isinstance(own, PackedArray):

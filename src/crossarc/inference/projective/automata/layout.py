@@ -158,13 +158,13 @@ def lay_out(scores: Floats, limits: Ints) -> Layout:
     first_entering[width] = filled
     pairs, triples = np.zeros(2 * width + 1, np.int64), np.zeros(2 * width + 1, np.int64)
     for one in range(2 * width):
-        k = np.int64(first[one + 1] - first[one])
+        k = first[one + 1] - first[one]
         pairs[one + 1] = pairs[one] + pair(k + 1, 0)
         triples[one + 1] = triples[one] + triple(k + 1, 1, 1)
     grand, grand_pairs = np.zeros(2 * arcs + 1, np.int64), np.zeros(2 * arcs + 1, np.int64)
     for a in range(arcs):
         for side in range(2):
-            k = np.int64(_list_below(first, modifier, head[a], modifier[a], side))
+            k = _list_below(first, modifier, head[a], modifier[a], side)
             grand[2 * a + side + 1] = grand[2 * a + side] + k
             grand_pairs[2 * a + side + 1] = grand_pairs[2 * a + side] + pair(k + 1, 0)
     return Layout(
@@ -240,58 +240,50 @@ def part_cells(layout: Layout, kind: int, count: int) -> Ints:
     return out
 
 
-@subkernel()
-def _pair_of(layout: Layout, h: int, s: int, m: int) -> int:
-    """The number of (s, m) among the pairs of the list of h; -1 if it is no part of a tree."""
-    last = layout.rank[h, m]
+@subkernel(inline=True)
+def _pair_of(last: int, before: int, is_first: bool, limit: int) -> int:
+    """The number of a pair of ranks, of allowed arcs on one side; -1 if it is no part of a tree."""
     if last == 0:
         return -1
-    if s == h:
+    if is_first:
         return pair(last, 0)
-    before = layout.rank[h, s]
-    if before == 0 or before >= last or (s > h) != (m > h) or layout.limits[h] < 2:
-        return -1
-    return pair(last, before)
-
-
-@subkernel()
-def _grand_list(layout: Layout, g: int, h: int, m: int) -> int:
-    """2 a + side for the arc a = g -> h and the side of m; -1 if m is not in that list."""
-    if layout.rank[g, h] == 0:
-        return -1
-    side = 1 if m > h else 0
-    one = 2 * (layout.first[2 * g + (h > g)] + layout.rank[g, h] - 1) + side
-    length = layout.grand[one + 1] - layout.grand[one]
-    return one if 1 <= layout.rank[h, m] <= length else -1
-
-
-@subkernel()
-def _locate_one(layout: Layout, kind: int, cell: int) -> int:
-    width = layout.rank.shape[0]
-    m, s = cell % width, cell // width % width
-    third, fourth = cell // (width * width) % width, cell // (width * width * width)
-    if kind == SIBLING_PARTS:
-        found = _pair_of(layout, third, s, m)
-        return int(layout.pairs[2 * third + (m > third)] + found) if found >= 0 else -1
-    if kind == GRANDCHILD_PARTS:
-        one = _grand_list(layout, third, s, m)
-        return int(layout.grand[one] + layout.rank[s, m] - 1) if one >= 0 else -1
-    if kind == GRAND_SIBLING_PARTS:
-        one, found = _grand_list(layout, fourth, third, m), _pair_of(layout, third, s, m)
-        return int(layout.grand_pairs[one] + found) if one >= 0 and found >= 0 else -1
-    h, t = fourth, third
-    if t == h or s == h or _pair_of(layout, h, s, m) < 0 or _pair_of(layout, h, t, s) < 0:
-        return -1
-    if layout.limits[h] < 3:
-        return -1
-    found = triple(layout.rank[h, m], layout.rank[h, s], layout.rank[h, t])
-    return int(layout.triples[2 * h + (m > h)] + found)
+    return pair(last, before) if 0 < before < last and limit >= 2 else -1
 
 
 @kernel(_I1(LAYOUT, types.int64, READ_INT))
 def locate(layout: Layout, kind: int, cells: Ints) -> Ints:
     """The numbers of parts by their indices in the flat dense array; -1 where there is none."""
-    out = np.empty(cells.shape[0], np.int64)
-    for i in range(cells.shape[0]):
-        out[i] = _locate_one(layout, kind, cells[i]) if cells[i] >= 0 else -1
+    rank, first, limits, width = layout.rank, layout.first, layout.limits, layout.rank.shape[0]
+    pairs, triples, grand, grand_pairs = (
+        layout.pairs,
+        layout.triples,
+        layout.grand,
+        layout.grand_pairs,
+    )
+    has_pair, has_grand = kind != GRANDCHILD_PARTS, kind in (GRANDCHILD_PARTS, GRAND_SIBLING_PARTS)
+    out = np.full(cells.shape[0], -1, np.int64)
+    for x in range(cells.shape[0] if width > 1 else 0):
+        # Axes from the last one: m, then s where there is one, then h, then t or g.
+        m, rest = cells[x] % width, cells[x] // width
+        s = rest % width
+        if has_pair:
+            rest //= width
+        h, fourth = rest % width, rest // width
+        if kind == TRI_SIBLING_PARTS:
+            h, fourth = fourth, h
+        side = 1 if m > h else 0
+        last, before = rank[h, m], rank[h, s] if (s > h) == (m > h) else 0
+        if last == 0 or (has_grand and rank[fourth, h] == 0):
+            continue
+        number = _pair_of(last, before, s == h, limits[h]) if has_pair else last - 1
+        if kind == SIBLING_PARTS and number >= 0:
+            out[x] = pairs[2 * h + side] + number
+        elif kind == TRI_SIBLING_PARTS and number >= 0 and s != h:
+            inner = rank[h, fourth] if (fourth > h) == (m > h) else 0
+            if 0 < inner < before and limits[h] >= 3:
+                out[x] = triples[2 * h + side] + triple(last, before, inner)
+        elif has_grand and number >= 0:
+            one = 2 * (first[2 * fourth + (h > fourth)] + rank[fourth, h] - 1) + side
+            if last <= grand[one + 1] - grand[one]:
+                out[x] = number + (grand_pairs[one] if has_pair else grand[one])
     return out

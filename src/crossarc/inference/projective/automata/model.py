@@ -41,11 +41,8 @@ class HeadAutomata(Model):
     def emit(self, scores: Floats, limits: Ints, numbering: Mapping[str, Numbering]) -> Arrays:
         """See `Model`."""
         from crossarc.inference.projective.automata.factor import layout_of
-        from crossarc.inference.projective.automata.rules import (
-            FirstParts,
-            emit_automata,
-            most_instances,
-        )
+        from crossarc.inference.projective.automata.rules import emit_automata
+        from crossarc.inference.projective.automata.system import FirstParts, most_instances
 
         layout = layout_of(scores, limits)
         grand = GRANDCHILD.name in numbering or GRAND_SIBLING.name in numbering

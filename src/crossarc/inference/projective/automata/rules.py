@@ -45,17 +45,21 @@ beside grand-siblings because only the two outermost modifiers know their grandp
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.forest.arrays import Arrays, Chart, add, close, open_chart, trimmed
 from crossarc.inference.projective.automata.layout import LAYOUT, Layout, pair, triple
+from crossarc.inference.projective.automata.system import (
+    FIRST_PARTS,
+    FirstParts,
+    System,
+    open_system,
+)
 from crossarc.kernels import kernel, subkernel
 
-__all__ = ["FirstParts", "emit_automata", "most_instances"]
+__all__ = ["emit_automata"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,98 +67,6 @@ Shorts = NDArray[np.int32]
 
 _SCORES = types.Array(types.float64, 3, "C", readonly=True)
 _ARRAYS = types.UniTuple(types.int32[::1], 4)
-
-
-class _System(NamedTuple):
-    """What the automata know, and the items written so far; -1 where one cannot be built."""
-
-    #: Whether contexts are arcs, and whether states are two modifiers.
-    grand: bool
-    second: bool
-    #: The largest count of each node, 0 where it is not counted; one more than the largest of all.
-    top: Shorts
-    counts: int
-    #: The contexts of node h are contexts[first_context[h]], ...
-    first_context: Shorts
-    contexts: Shorts
-    #: Of each context, -1 for none.
-    grandparent: Shorts
-    #: [2 c + side]: how many modifiers a context may have.
-    length: Shorts
-    #: Of each arc: the context of its modifier, and the item that scores it.
-    context_of: Shorts
-    arc: Shorts
-    #: C and D by [c, side, q, e].
-    exact: Shorts
-    at_most: Shorts
-    #: S by [s, j, i], s being a rank, for the h and m in hand; without grandparents also
-    #: by [side, s, m, j, i], s being a word.
-    near: Shorts
-    between: Shorts
-    #: L by [first_last[2 c + side] + m - 1, i, q].
-    first_last: Ints
-    last: Shorts
-    #: I by [first_state[2 c + side] + pair, i, q].
-    first_state: Ints
-    state: Shorts
-
-
-class FirstParts(NamedTuple):
-    """The number of the first part of each factor, -1 for one that is not scored."""
-
-    sibling: int
-    grandchild: int
-    grand_sibling: int
-    tri_sibling: int
-
-
-_FIRST_PARTS = types.NamedUniTuple(types.int64, 4, FirstParts)
-
-
-@subkernel()
-def _top(layout: Layout) -> Shorts:
-    """The largest count of each node; 0 where it may have all its candidates, or one side only."""
-    width = layout.rank.shape[0]
-    top = np.zeros(width, np.int32)
-    for h in range(width):
-        candidates = layout.first[2 * h + 2] - layout.first[2 * h]
-        if layout.limits[h] < candidates and (h > 0 or layout.limits[0] > 1):
-            top[h] = layout.limits[h]
-    return top
-
-
-@kernel(types.int64(LAYOUT, types.boolean, types.boolean))
-def most_instances(layout: Layout, grand: bool, second: bool) -> int:
-    """No forest of these arcs has more rule instances, labels apart."""
-    width, first, modifier = layout.rank.shape[0], layout.first, layout.modifier
-    values = _top(layout).astype(np.int64) + 1
-    total = np.int64(modifier.shape[0] + 1)
-    if not grand:
-        for i in range(width):
-            for j in range(i + 1, width):
-                total += 2 * (j - i) * values[i] * values[j]
-    below = np.zeros(width + 1, np.int64)
-    for one in range(2 * width):
-        h, begin, k = one // 2, first[one], first[one + 1] - first[one]
-        singles, states = np.int64(0), np.int64(0)
-        for r in range(1, k + 1):
-            m = modifier[begin + r - 1]
-            # below[r]: the instances of a context that has r modifiers on this side.
-            own = 2 + states + 2 * r if second else 2 + singles
-            below[r] = below[r - 1] + values[h] * values[m] * (own + 1 + width - abs(m - h))
-            singles += values[m]
-            states += values[m] * r
-            for s in range(r if grand else 0):
-                inner = modifier[begin + s - 1] if s > 0 else h
-                total += values[inner] * values[m] * (abs(m - inner) + 1)
-        more = 3 * values[h] * width
-        if not grand or h == 0:
-            total += below[k] + more
-        else:
-            for x in range(layout.first_entering[h], layout.first_entering[h + 1]):
-                a = 2 * layout.entering[x] + one % 2
-                total += below[layout.grand[a + 1] - layout.grand[a]] + more
-    return total
 
 
 @subkernel()
@@ -171,325 +83,297 @@ def _arc_items(chart: Chart, scores: Floats, layout: Layout) -> Shorts:
     return items
 
 
-@subkernel()
-def _lengths(layout: Layout, grand: bool, contexts: int) -> Shorts:
-    """[2 c + side]: how many modifiers a context may have."""
-    length = np.empty(2 * contexts, np.int32)
-    for one in range(2 * contexts):
-        if grand and one < 2 * contexts - 2:
-            length[one] = layout.grand[one + 1] - layout.grand[one]
-        else:
-            own = one % 2 if grand else one
-            length[one] = layout.first[own + 1] - layout.first[own]
-    return length
-
-
-@subkernel()
-def _offsets(length: Shorts, pairs: bool) -> Ints:
-    """Where the modifiers, or the pairs, of each context begin."""
-    offsets = np.zeros(length.shape[0] + 1, np.int64)
-    for one in range(length.shape[0]):
-        size = np.int64(length[one])
-        offsets[one + 1] = offsets[one] + (pair(size + 1, 0) if pairs else size)
-    return offsets
-
-
-@subkernel()
-def _system(layout: Layout, arc: Shorts, grand: bool, second: bool) -> _System:
-    """Tables with no items but those of arcs."""
-    width, arcs = layout.rank.shape[0], layout.head.shape[0]
-    top = _top(layout)
-    counts = np.int64(top.max()) + 1
-    contexts = arcs + 1 if grand else width
-    first_context, order = np.empty(width + 1, np.int32), np.empty(contexts, np.int32)
-    grandparent, context_of = np.full(contexts, -1, np.int32), np.empty(arcs, np.int32)
-    for a in range(arcs):
-        context_of[a] = a if grand else layout.modifier[a]
-        if grand:
-            grandparent[a], order[a + 1] = layout.head[a], layout.entering[a]
-    for h in range(width + 1):
-        first_context[h] = layout.first_entering[h] + 1 if grand else h
-    if grand:
-        first_context[0], order[0] = 0, arcs
-    else:
-        order[:] = first_context[:width]
-    length = _lengths(layout, grand, contexts)
-    first_last, first_state = _offsets(length, False), _offsets(length, True)
-    exact = np.full(contexts * 2 * counts * width, -1, np.int32)
-    squares = counts * counts
-    return _System(
-        grand,
-        second,
-        top,
-        counts,
-        first_context,
-        order,
-        grandparent,
-        length,
-        context_of,
-        arc,
-        exact,
-        exact if counts == 1 else np.full(exact.shape[0], -1, np.int32),
-        np.full(width * squares, -1, np.int32),
-        np.full(0 if grand else 2 * width * width * squares, -1, np.int32),
-        first_last,
-        np.full(first_last[-1] * squares, -1, np.int32),
-        first_state,
-        np.full(first_state[-1] * squares if second else 0, -1, np.int32),
-    )
-
-
-@subkernel()
-def _after(chart: Chart, item: int, other: int, part: int) -> int:
-    """The item of a rule for one more part, or tail; the item itself where there is neither."""
-    if item < 0 or (other < 0 and part < 0):
-        return item
-    add(chart, item, other, part)
-    return close(chart)
-
-
-@subkernel()
-def _join(chart: Chart, lefts: Shorts, left: int, rights: Shorts, right: int, n: int) -> None:
-    """Instances of n pairs of tails that stand next to each other in two tables."""
-    e = chart.used[1]
-    for k in range(n):
-        if lefts[left + k] >= 0 and rights[right + k] >= 0:
-            chart.left[e], chart.right[e] = lefts[left + k], rights[right + k]
-            chart.part[e] = -1
-            e += 1
-    chart.used[1] = e
+# What follows runs for every rule instance. A call that is given a tuple of arrays counts
+# references to all of them, so loops over contexts are inside of functions and not around them.
 
 
 @subkernel()
 def _neighbours(
     chart: Chart,
-    own: _System,
+    own: System,
     side: int,
-    s: int,
-    s_context: int,
+    words: Shorts,
+    contexts: Shorts,
     m: int,
     m_context: int,
     part: int,
     out: Shorts,
 ) -> None:
-    """S of two words that follow each other on a side of their head, by [j, i]."""
-    width, counts, i, n = own.top.shape[0], own.counts, min(s, m), abs(m - s)
-    for s_count in range(own.top[s] + 1):
-        outer = ((2 * s_context + side) * counts + own.top[s] - s_count) * width
-        for m_count in range(own.top[m] + 1):
-            inner = ((2 * m_context + 1 - side) * counts + m_count) * width
-            if side == 1:
-                _join(chart, own.at_most, outer + i, own.exact, inner + i + 1, n)
-            else:
-                _join(chart, own.exact, inner + i, own.at_most, outer + i + 1, n)
-            out[s_count * counts + m_count] = _after(chart, close(chart), -1, part)
+    """S of m after each of some words, by [word, j, i].
 
-
-@subkernel()
-def _all_neighbours(
-    chart: Chart, layout: Layout, own: _System, parts: FirstParts, h: int, m: int
-) -> None:
-    """S of m after each modifier before it, and as the first, into `near`."""
-    side = 1 if m > h else 0
-    width, counts, begin, r = (
+    Args:
+        part: the number of the first word's sibling part; the others' follow.
+    """
+    width, counts, top, exact, at_most = (
         own.top.shape[0],
         own.counts,
-        layout.first[2 * h + side],
-        layout.rank[h, m],
+        own.top,
+        own.exact,
+        own.at_most,
     )
-    squares = counts * counts
-    numbers = layout.pairs[2 * h + side] + pair(np.int64(r), 0)
-    context = own.context_of[begin + r - 1]
-    scored = own.grand and parts.sibling >= 0
-    for i in range(own.top[m] + 1):
-        row = ((2 * context + 1 - side) * counts + i) * width
-        item = own.exact[row + h + 2 * side - 1]
-        own.near[i] = _after(chart, item, -1, parts.sibling + numbers if scored else -1)
-    for rank in range(1, r if layout.limits[h] >= 2 else 1):
-        s, out = layout.modifier[begin + rank - 1], own.near[rank * squares :]
-        if own.grand:
-            part = parts.sibling + numbers + rank if scored else -1
-            s_context = own.context_of[begin + rank - 1]
-            _neighbours(chart, own, side, s, s_context, m, context, part, out)
-        else:
-            known = ((side * width + s) * width + m) * squares
-            out[:squares] = own.between[known : known + squares]
-
-
-class _Scoring(NamedTuple):
-    """How a modifier of a context is scored, beside tri-siblings."""
-
-    #: The part of modifier m after s is part + s * step, s being a rank; none where part is -1.
-    part: int
-    step: int
-    #: An item that scores m whatever s, or -1.
-    leaf: int
+    left, right, part_of, first = chart.left, chart.right, chart.part, chart.first
+    v, e = chart.used[0], chart.used[1]
+    for k in range(words.shape[0]):
+        s = words[k]
+        for j in range(top[s] + 1):
+            outer = ((2 * contexts[k] + side) * counts + top[s] - j) * width
+            for i in range(top[m] + 1):
+                inner = ((2 * m_context + 1 - side) * counts + i) * width
+                # The half on the left ends at x, the other one begins at x + 1.
+                for x in range(min(s, m), max(s, m)):
+                    a = at_most[outer + x + 1 - side]
+                    b = exact[inner + x + side]
+                    if a >= 0 and b >= 0:
+                        left[e], right[e], part_of[e] = a, b, -1
+                        e += 1
+                item = -1
+                if e > first[v]:
+                    item, v = v, v + 1
+                    first[v] = e
+                    if part >= 0:
+                        left[e], right[e], part_of[e] = item, -1, part + k
+                        item, v, e = v, v + 1, e + 1
+                        first[v] = e
+                out[(k * counts + j) * counts + i] = item
+    chart.used[0], chart.used[1] = v, e
 
 
 @subkernel()
-def _scoring(
-    chart: Chart, layout: Layout, own: _System, parts: FirstParts, c: int, h: int, m: int
-) -> _Scoring:
-    """Of m as a modifier of h in context c."""
-    side = 1 if m > h else 0
-    r = np.int64(layout.rank[h, m])
-    if not own.grand:
-        part = parts.sibling
-        if part >= 0:
-            part += layout.pairs[2 * h + side] + pair(r, 0)
-        leaf = np.int64(own.arc[layout.first[2 * h + side] + r - 1])
-        return _Scoring(part, 1, leaf)
-    if own.grandparent[c] < 0:
-        return _Scoring(-1, 0, -1)
-    grandchild = parts.grandchild
-    if grandchild >= 0:
-        grandchild += layout.grand[2 * c + side] + r - 1
-    if parts.grand_sibling < 0:
-        return _Scoring(grandchild, 0, -1)
-    leaf = np.int64(-1)
-    if grandchild >= 0:
-        add(chart, -1, -1, grandchild)
-        leaf = close(chart)
-    return _Scoring(parts.grand_sibling + layout.grand_pairs[2 * c + side] + pair(r, 0), 1, leaf)
+def _near(
+    chart: Chart, layout: Layout, own: System, parts: FirstParts, h: int, m: int, side: int
+) -> None:
+    """S of m after each modifier of h before it, and as the first one, into `near`."""
+    width, counts = own.top.shape[0], own.counts
+    begin, r = layout.first[2 * h + side], layout.rank[h, m]
+    squares, context = counts * counts, own.context_of[begin + r - 1]
+    part = -1
+    if own.grand and parts.sibling >= 0:
+        part = parts.sibling + layout.pairs[2 * h + side] + pair(r, 0)
+    for i in range(own.top[m] + 1):
+        item = own.exact[((2 * context + 1 - side) * counts + i) * width + h + 2 * side - 1]
+        if item >= 0 and part >= 0:
+            add(chart, item, -1, part)
+            item = close(chart)
+        own.near[i] = item
+    before = r - 1 if layout.limits[h] >= 2 else 0
+    words, out = layout.modifier[begin : begin + before], own.near[squares:]
+    if own.grand:
+        contexts = own.context_of[begin : begin + before]
+        _neighbours(chart, own, side, words, contexts, m, context, part + (part >= 0), out)
+        return
+    for k in range(before):
+        known = ((side * width + words[k]) * width + m) * squares
+        for count in range(squares):
+            out[k * squares + count] = own.between[known + count]
+
+
+@subkernel()
+def _score_contexts(
+    chart: Chart, layout: Layout, own: System, parts: FirstParts, h: int, m: int, side: int
+) -> int:
+    """How m is scored in each context of h, beside tri-siblings.
+
+    `part` becomes the number of the part of m as the first modifier, -1 for none; that of m after s
+    is s times the returned step behind. `leaf` becomes an item that scores m whatever s, or -1.
+    """
+    r, step = layout.rank[h, m], 1
+    for x in range(own.first_context[h], own.first_context[h + 1]):
+        c, k = own.contexts[x], x - own.first_context[h]
+        one, part, leaf = 2 * c + side, -1, -1
+        if not own.grand:
+            leaf = own.arc[layout.first[2 * h + side] + r - 1]
+            if parts.sibling >= 0:
+                part = parts.sibling + layout.pairs[one] + pair(r, 0)
+        elif own.grandparent[c] >= 0 and r <= own.length[one]:
+            if parts.grand_sibling < 0:
+                part, step = parts.grandchild + layout.grand[one] + r - 1, 0
+            else:
+                part = parts.grand_sibling + layout.grand_pairs[one] + pair(r, 0)
+                if parts.grandchild >= 0:
+                    add(chart, -1, -1, parts.grandchild + layout.grand[one] + r - 1)
+                    leaf = close(chart)
+        own.part[k], own.leaf[k] = part, leaf
+    return step
 
 
 @subkernel()
 def _states_by_last(
-    chart: Chart, layout: Layout, own: _System, c: int, h: int, m: int, scoring: _Scoring
+    chart: Chart, layout: Layout, own: System, h: int, m: int, side: int, step: int
 ) -> None:
-    """L(c, m, i, q) for all counts, where I does not know the modifier before."""
-    side = 1 if m > h else 0
+    """L(c, m, i, q) for all contexts and counts, where I does not know the modifier before."""
     counts, begin, r = own.counts, layout.first[2 * h + side], layout.rank[h, m]
-    squares, counted = counts * counts, 1 if own.top[h] > 0 else 0
-    start = own.exact[(2 * c + side) * counts * own.top.shape[0] + h]
+    squares, counted, top = counts * counts, 1 if own.top[h] > 0 else 0, own.top
     before = r if layout.limits[h] >= 2 else 1
-    left, right, parts, last, near = chart.left, chart.right, chart.part, own.last, own.near
-    first = own.first_last[2 * c + side]
-    for i in range(own.top[m] + 1):
-        for q in range(counted, own.top[h] + 1):
-            if q == counted and near[i] >= 0:
-                add(chart, start, near[i], scoring.part)
-            e = chart.used[1]
-            for s in range(1, before):
-                part = scoring.part + s * scoring.step if scoring.part >= 0 else -1
-                for j in range(own.top[layout.modifier[begin + s - 1]] + 1):
-                    tail = last[(first + s - 1) * squares + j * counts + q - counted]
-                    other = near[s * squares + j * counts + i]
-                    if tail >= 0 and other >= 0:
-                        left[e], right[e], parts[e] = tail, other, part
-                        e += 1
-            chart.used[1] = e
-            item = _after(chart, close(chart), scoring.leaf, -1)
-            last[(first + r - 1) * squares + i * counts + q] = item
-
-
-@subkernel()
-def _add_states(
-    chart: Chart, states: Shorts, first: int, step: int, count: int, other: int, part: int
-) -> None:
-    """Instances of I(c, t, s) for each t, none first, with the parts of the others."""
-    e, left, right, parts = chart.used[1], chart.left, chart.right, chart.part
-    for t in range(count):
-        if states[first + t * step] >= 0:
-            left[e], right[e] = states[first + t * step], other
-            parts[e] = part + t - 1 if part >= 0 and t > 0 else -1
-            e += 1
-    chart.used[1] = e
+    left, right, part_of, first = chart.left, chart.right, chart.part, chart.first
+    last, near, modifier = own.last, own.near, layout.modifier
+    v, e = chart.used[0], chart.used[1]
+    for x in range(own.first_context[h], own.first_context[h + 1]):
+        one, k = 2 * own.contexts[x] + side, x - own.first_context[h]
+        if r > own.length[one]:
+            continue
+        start = own.exact[one * counts * top.shape[0] + h]
+        part, leaf, states = own.part[k], own.leaf[k], own.first_last[one] - 1
+        for i in range(top[m] + 1):
+            for q in range(counted, top[h] + 1):
+                if q == counted and near[i] >= 0:
+                    left[e], right[e], part_of[e] = start, near[i], part
+                    e += 1
+                for s in range(1, before):
+                    for j in range(top[modifier[begin + s - 1]] + 1):
+                        tail = last[(states + s) * squares + j * counts + q - counted]
+                        other = near[s * squares + j * counts + i]
+                        if tail >= 0 and other >= 0:
+                            left[e], right[e] = tail, other
+                            part_of[e] = part + s * step if part >= 0 else -1
+                            e += 1
+                item = -1
+                if e > first[v]:
+                    item, v = v, v + 1
+                    first[v] = e
+                    if leaf >= 0:
+                        left[e], right[e], part_of[e] = item, leaf, -1
+                        item, v, e = v, v + 1, e + 1
+                        first[v] = e
+                last[(states + r) * squares + i * counts + q] = item
+    chart.used[0], chart.used[1] = v, e
 
 
 @subkernel()
 def _states_by_two(
     chart: Chart,
     layout: Layout,
-    own: _System,
+    own: System,
     tri_sibling: int,
-    c: int,
     h: int,
     m: int,
-    scoring: _Scoring,
+    side: int,
+    step: int,
 ) -> None:
-    """I(c, s, m, i, q) for all s and counts, and L(c, m, i, q)."""
-    side = 1 if m > h else 0
-    counts, begin, r = own.counts, layout.first[2 * h + side], np.int64(layout.rank[h, m])
-    squares, counted = counts * counts, 1 if own.top[h] > 0 else 0
-    start = own.exact[(2 * c + side) * counts * own.top.shape[0] + h]
+    """I(c, s, m, i, q) for all contexts, s and counts."""
+    counts, begin, r = own.counts, layout.first[2 * h + side], layout.rank[h, m]
+    squares, counted, top = counts * counts, 1 if own.top[h] > 0 else 0, own.top
     before = r if layout.limits[h] >= 2 else 1
-    first, state, near = own.first_state[2 * c + side], own.state, own.near
-    for i in range(own.top[m] + 1):
-        for q in range(counted, own.top[h] + 1):
-            if q == counted and near[i] >= 0:
-                add(chart, start, near[i], -1)
-            for s in range(before):
-                tri = tri_sibling + layout.triples[2 * h + side] + triple(r, np.int64(s), 1)
-                for j in range(own.top[layout.modifier[begin + s - 1]] + 1 if s > 0 else 0):
-                    tails = (first + pair(s, 0)) * squares + j * counts + q - counted
-                    other = near[s * squares + j * counts + i]
-                    if other >= 0:
-                        _add_states(chart, state, tails, squares, s, other, tri)
-                part = scoring.part + s * scoring.step if scoring.part >= 0 else -1
-                item = _after(chart, close(chart), scoring.leaf, part)
-                state[(first + pair(r, s)) * squares + i * counts + q] = item
-            for s in range(before):
-                item = state[(first + pair(r, s)) * squares + i * counts + q]
-                if item >= 0:
-                    add(chart, item, -1, -1)
-            item = close(chart)
-            own.last[(own.first_last[2 * c + side] + r - 1) * squares + i * counts + q] = item
+    left, right, part_of, first = chart.left, chart.right, chart.part, chart.first
+    state, near, modifier = own.state, own.near, layout.modifier
+    tri_sibling += layout.triples[2 * h + side]
+    v, e = chart.used[0], chart.used[1]
+    for x in range(own.first_context[h], own.first_context[h + 1]):
+        one, k = 2 * own.contexts[x] + side, x - own.first_context[h]
+        if r > own.length[one]:
+            continue
+        start = own.exact[one * counts * top.shape[0] + h]
+        part, leaf, states = own.part[k], own.leaf[k], own.first_state[one]
+        for i in range(top[m] + 1):
+            for q in range(counted, top[h] + 1):
+                if q == counted and near[i] >= 0:
+                    left[e], right[e], part_of[e] = start, near[i], -1
+                    e += 1
+                for s in range(before):
+                    triples = tri_sibling + triple(r, s, 0)
+                    for j in range(top[modifier[begin + s - 1]] + 1 if s > 0 else 0):
+                        tails = (states + pair(s, 0)) * squares + j * counts + q - counted
+                        other = near[s * squares + j * counts + i]
+                        for t in range(s if other >= 0 else 0):
+                            if state[tails + t * squares] >= 0:
+                                left[e], right[e] = state[tails + t * squares], other
+                                part_of[e] = triples + t if t > 0 else -1
+                                e += 1
+                    item = -1
+                    if e > first[v]:
+                        item, v = v, v + 1
+                        first[v] = e
+                        if leaf >= 0 or part >= 0:
+                            left[e], right[e] = item, leaf
+                            part_of[e] = part + s * step if part >= 0 else -1
+                            item, v, e = v, v + 1, e + 1
+                            first[v] = e
+                    state[(states + pair(r, s)) * squares + i * counts + q] = item
+    chart.used[0], chart.used[1] = v, e
+
+
+@subkernel()
+def _forget_second(chart: Chart, layout: Layout, own: System, h: int, m: int, side: int) -> None:
+    """L(c, m, i, q) from I(c, s, m, i, q) for all s."""
+    counts, r = own.counts, layout.rank[h, m]
+    squares = counts * counts
+    for x in range(own.first_context[h], own.first_context[h + 1]):
+        one = 2 * own.contexts[x] + side
+        if r > own.length[one]:
+            continue
+        for count in range(squares):
+            states = (own.first_state[one] + pair(r, 0)) * squares + count
+            for s in range(r):
+                if own.state[states + s * squares] >= 0:
+                    add(chart, own.state[states + s * squares], -1, -1)
+            own.last[(own.first_last[one] + r - 1) * squares + count] = close(chart)
 
 
 @subkernel()
 def _incomplete(
-    chart: Chart, layout: Layout, own: _System, parts: FirstParts, h: int, m: int
+    chart: Chart, layout: Layout, own: System, parts: FirstParts, h: int, m: int
 ) -> None:
     """All items that have m as the latest modifier of h."""
-    if layout.rank[h, m] == 0:
-        return
-    _all_neighbours(chart, layout, own, parts, h, m)
-    for x in range(own.first_context[h], own.first_context[h + 1]):
-        c = own.contexts[x]
-        if layout.rank[h, m] > own.length[2 * c + (m > h)]:
-            continue
-        scoring = _scoring(chart, layout, own, parts, c, h, m)
+    side = 1 if m > h else 0
+    if layout.rank[h, m] > 0:
+        _near(chart, layout, own, parts, h, m, side)
+        step = _score_contexts(chart, layout, own, parts, h, m, side)
         if own.second:
-            _states_by_two(chart, layout, own, parts.tri_sibling, c, h, m, scoring)
+            _states_by_two(chart, layout, own, parts.tri_sibling, h, m, side, step)
+            _forget_second(chart, layout, own, h, m, side)
         else:
-            _states_by_last(chart, layout, own, c, h, m, scoring)
+            _states_by_last(chart, layout, own, h, m, side, step)
 
 
 @subkernel()
-def _complete(chart: Chart, layout: Layout, own: _System, h: int, e: int) -> None:
-    """C(c, e, q) and D(c, e, q) for all contexts of h."""
-    width, counts, side = own.top.shape[0], own.counts, 1 if e > h else 0
-    squares, begin, top = counts * counts, layout.first[2 * h + side], own.top[h]
+def _complete(chart: Chart, layout: Layout, own: System, h: int, end: int) -> None:
+    """C(c, end, q) for all contexts of h and counts."""
+    width, counts, side = own.top.shape[0], own.counts, 1 if end > h else 0
+    squares, begin, top = counts * counts, layout.first[2 * h + side], own.top
+    left, right, part_of, first = chart.left, chart.right, chart.part, chart.first
+    last, at_most, context_of, modifier = own.last, own.at_most, own.context_of, layout.modifier
+    v, e = chart.used[0], chart.used[1]
     for x in range(own.first_context[h], own.first_context[h + 1]):
-        c = own.contexts[x]
-        g, one = own.grandparent[c], 2 * c + side
-        if g >= 0 and min(h, e) <= g <= max(h, e):
+        g, one = own.grandparent[own.contexts[x]], 2 * own.contexts[x] + side
+        if g >= 0 and min(h, end) <= g <= max(h, end):
             continue
-        for q in range(top + 1):
-            for r in range(own.length[one]):
-                m = layout.modifier[begin + r]
-                if abs(m - h) > abs(e - h):
+        states, length = own.first_last[one], own.length[one]
+        for q in range(top[h] + 1):
+            for r in range(length):
+                m = modifier[begin + r]
+                if abs(m - h) > abs(end - h):
                     break
-                outer = 2 * own.context_of[begin + r] + side
-                for i in range(own.top[m] + 1):
-                    tail = own.last[(own.first_last[one] + r) * squares + i * counts + q]
-                    other = own.at_most[(outer * counts + own.top[m] - i) * width + e]
+                outer = (2 * context_of[begin + r] + side) * counts + top[m]
+                for i in range(top[m] + 1):
+                    tail = last[(states + r) * squares + i * counts + q]
+                    other = at_most[(outer - i) * width + end]
                     if tail >= 0 and other >= 0:
-                        add(chart, tail, other, -1)
-            own.exact[(one * counts + q) * width + e] = close(chart)
-        for q in range(top + 1 if counts > 1 else 0):
-            fewer = own.at_most[(one * counts + q - 1) * width + e] if q > 0 else -1
-            item = own.exact[(one * counts + q) * width + e]
+                        left[e], right[e], part_of[e] = tail, other, -1
+                        e += 1
+            if e > first[v]:
+                own.exact[(one * counts + q) * width + end] = v
+                v += 1
+                first[v] = e
+    chart.used[0], chart.used[1] = v, e
+
+
+@subkernel()
+def _add_up_counts(chart: Chart, own: System, h: int, end: int) -> None:
+    """D(c, end, q) from C(c, end, q) for all contexts of h, where there are counts."""
+    width, counts, side = own.top.shape[0], own.counts, 1 if end > h else 0
+    for x in range(own.first_context[h], own.first_context[h + 1] if counts > 1 else 0):
+        rows, fewer = (2 * own.contexts[x] + side) * counts, -1
+        for q in range(own.top[h] + 1):
+            item = own.exact[(rows + q) * width + end]
             if item >= 0 and fewer >= 0:
                 add(chart, item, -1, -1)
                 add(chart, fewer, -1, -1)
                 item = close(chart)
-            own.at_most[(one * counts + q) * width + e] = item if item >= 0 else fewer
+            fewer = item if item >= 0 else fewer
+            own.at_most[(rows + q) * width + end] = fewer
 
 
 @subkernel()
-def _empty_halves(own: _System, h: int, axiom: int) -> None:
+def _empty_halves(own: System, h: int, axiom: int) -> None:
     """C(c, h, 0) and D(c, h, q): the axiom, or the arc from the grandparent that it faces."""
     width, counts = own.top.shape[0], own.counts
     for x in range(own.first_context[h], own.first_context[h + 1]):
@@ -502,7 +386,7 @@ def _empty_halves(own: _System, h: int, axiom: int) -> None:
                 own.at_most[((2 * c + side) * counts + q) * width + h] = item
 
 
-@kernel(_ARRAYS(_SCORES, LAYOUT, types.boolean, types.boolean, _FIRST_PARTS, types.int64))
+@kernel(_ARRAYS(_SCORES, LAYOUT, types.boolean, types.boolean, FIRST_PARTS, types.int64))
 def emit_automata(
     scores: Floats, layout: Layout, grand: bool, second: bool, parts: FirstParts, most: int
 ) -> Arrays:
@@ -517,7 +401,7 @@ def emit_automata(
     chart = open_chart(most, most)
     add(chart, -1, -1, -1)
     axiom = close(chart)
-    own = _system(layout, _arc_items(chart, scores, layout), grand, second)
+    own = open_system(layout, _arc_items(chart, scores, layout), grand, second)
     squares = own.counts * own.counts
     for j in range(n + 1):
         _empty_halves(own, j, axiom)
@@ -526,13 +410,14 @@ def emit_automata(
                 for side in range(2):
                     s, m = (i, j) if side == 1 else (j, i)
                     out = own.between[((side * (n + 1) + s) * (n + 1) + m) * squares :]
-                    _neighbours(chart, own, side, s, s, m, m, -1, out)
-            _incomplete(chart, layout, own, parts, i, j)
-            if i > 0:
-                _incomplete(chart, layout, own, parts, j, i)
-                _complete(chart, layout, own, j, i)
-            if i > 0 or j == n:
-                _complete(chart, layout, own, i, j)
+                    word = own.contexts[s : s + 1]
+                    _neighbours(chart, own, side, word, word, m, m, -1, out)
+            for h, end in ((j, i), (i, j)):
+                if end > 0:
+                    _incomplete(chart, layout, own, parts, h, end)
+                if end > 0 and (h > 0 or end == n):
+                    _complete(chart, layout, own, h, end)
+                    _add_up_counts(chart, own, h, end)
     root = own.contexts[0]
     goal = own.at_most[((2 * root + 1) * own.counts + own.top[0]) * (n + 1) + n]
     return trimmed(chart, goal)
