@@ -282,9 +282,7 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
                     own = _list(problem, c, h, side, rootless)
                     adjoint(own, values[1 - side], into[c], ends)
                     sums = pair_sums[begin:]
-                    outside(
-                        problem, own, weights, f[side], b, ends, leaving, sums, triple_sums
-                    )
+                    outside(problem, own, weights, f[side], b, ends, leaving, sums, triple_sums)
                     if pair_sums.shape[0] > 0:
                         begin += pair(own.size + 1, 0)
 

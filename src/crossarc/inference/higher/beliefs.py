@@ -1,18 +1,20 @@
 """Belief propagation with a global tree factor (Smith & Eisner 2008).
 
-Variables are arcs, in the tree or not. Factors are the tree, whose marginals follow from the
-matrix-tree theorem, and the automata of all heads, whose marginals follow from `automata`. All
-messages are log-odds: a factor that sees an arc with odds n and finds it with odds b sends b - n,
-and sees the score of the arc plus what the other factors send.
+Variables are the heads of words. Factors are the tree, whose marginals follow from the matrix-tree
+theorem, and the automaton of each node h, which sees of each word whether h is its head, and, where
+contexts are arcs, the head of h itself. That each word has one head is then said once, by its
+variable, and an automaton without scores sends nothing. Nor must it say what the tree factor knows:
+it may read a root without modifiers and a grandparent as a modifier, which score nothing there;
+with a single root, sibling[0, 0, m] is scored with the arc.
 
-A factor must not repeat what the tree factor says, or it would be counted twice; so automata also
-read what no tree has, as if it had no parts: words without a head or with several (then no
-grandchild or grand-sibling part is scored), and a root without modifiers. An automaton without
-scores then sends 0. With a single root, sibling[0, 0, m] is scored with the arc.
+Messages are logarithms [h, m]. With B the score of an arc and all that is sent to it, a factor sees
+B less what it sends itself; an automaton sees, for "h is the head of m", the odds
 
-At a fixed point, with b the odds of an arc and d its number of factors, the Bethe approximation is
+    B(h, m) - sent(h, m) - log sum over h' != h of exp B(h', m).
 
-    log Z = sum over factors of log Z_f  -  sum over arcs of (d - 1) log(1 + e^b).
+At a fixed point, with d_m the number of factors that word m belongs to, the Bethe approximation is
+
+    log Z = sum over factors of log Z_f - sum over m of (d_m - 1) log sum_h exp B(h, m).
 
 It is exact where the factor graph has no loop, as with the tree factor only.
 """
@@ -26,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.factors import GRAND_SIBLING, GRANDCHILD, SIBLING, TRI_SIBLING
+from crossarc.inference.factors import GRAND_SIBLING, SIBLING, TRI_SIBLING
 from crossarc.inference.higher.automata import AutomatonMarginals, marginals_sum
 from crossarc.inference.higher.problem import Problem
 from crossarc.inference.projective.automata.layout import Layout
@@ -43,7 +45,7 @@ TreeFactor = Callable[[Floats, bool], tuple[float, Floats]]
 _ITERATIONS, _TOLERANCE = 400, 1e-11
 # What is kept of a message, and after how many iterations without convergence more of it is.
 _DAMPING, _MORE_DAMPING, _PATIENCE = 0.3, 0.5, 50
-# The odds of what is certain.
+# The odds of what is certain, as a logarithm.
 _CERTAIN = 500.0
 
 
@@ -103,50 +105,30 @@ class _Graph:
         self._is_single = bool(problem.limits[0] == 1)
         self._is_grand = bool(problem.context_arc[-1] >= 0)
         self._arcs = problem.head, problem.modifier
+        entering = layout.entering
+        self._contexts = problem.head[entering], problem.modifier[entering]
         self._allowed = problem.arc >= 0
         self._scores = np.where(self._allowed, scores, -np.inf)
         self._automata = self._neutral(problem)
         zeros = np.zeros_like(self._scores)
-        self._from_tree, self._from_head, self._from_modifier = zeros, zeros.copy(), zeros.copy()
+        # What the tree sends, the automata of heads, and the automata of words about their heads.
+        self._from_tree, self._from_head, self._from_word = zeros, zeros.copy(), zeros.copy()
 
     def _neutral(self, problem: Problem) -> Problem:
         """Automata that say nothing about what the tree factor knows; see the module."""
-        width = len(problem.limits)
         pair, limits = problem.pair.copy(), problem.limits.copy()
         if self._is_single:
-            limits[0] = width
+            limits[0] = len(limits)
             if SIBLING.name in self._tables:
-                ranks = np.arange(1, problem.first[2] - problem.first[1] + 1)
-                begin = problem.pair_offset[0]
+                begin, ranks = problem.pair_offset[0], self._root_ranks(problem)
                 first = pair[begin + ranks * (ranks - 1) // 2]
                 self._scores[0, problem.modifier[problem.first[1] : problem.first[2]]] += first
                 pair[begin : begin + self._node_pairs[0]] = 0.0
-        own = problem._replace(
-            limits=limits, pair=pair, context_arc=np.full_like(problem.context_arc, -1)
-        )
-        return self._with_no_grandparent(own) if self._is_grand else own
+        contexts = np.full_like(problem.context_arc, -1)
+        return problem._replace(limits=limits, pair=pair, context_arc=contexts)
 
-    def _with_no_grandparent(self, problem: Problem) -> Problem:
-        """One more context for each word, before the others: no head, or several."""
-        width, nodes = len(problem.limits), np.arange(1, len(problem.limits))
-        places = problem.first_context[1:-1]
-        sibling = self._tables.get(SIBLING.name)
-        if sibling is None:
-            sibling, begins = np.zeros(self._node_pairs.max()), np.zeros(width - 1, np.int64)
-        else:
-            begins = self._layout.pairs[2 * nodes]
-        most = np.diff(problem.first[::2]).max(initial=0)
-        first = problem.first_context.copy()
-        first[1:] += np.arange(width)
-        contexts = len(problem.context_arc) + width - 1
-        return problem._replace(
-            first_context=first,
-            context_arc=np.full(contexts, -1),
-            unary_offset=np.insert(problem.unary_offset, places, len(problem.unary)),
-            unary=np.concatenate([problem.unary, np.zeros(most)]),
-            pair_offset=np.insert(problem.pair_offset, places, len(problem.pair) + begins),
-            pair=np.concatenate([problem.pair, sibling]),
-        )
+    def _root_ranks(self, problem: Problem) -> Ints:
+        return np.arange(1, problem.first[2] - problem.first[1] + 1)
 
     @property
     def _node_pairs(self) -> Ints:
@@ -154,8 +136,8 @@ class _Graph:
         return pairs
 
     def run(self) -> Beliefs:
-        """Pass messages until they no longer change."""
-        total, logs = self._tree_factor(self._masked(self._scores), self._is_single)
+        """Pass messages until they no longer change probabilities."""
+        total, logs = self._tree_factor(self._scores, self._is_single)
         if total == -math.inf:
             return Beliefs(total, None, Convergence(0, 0.0, True), self._parts)
         if not self._tables and (self._automata.limits >= np.diff(self._automata.first[::2])).all():
@@ -167,144 +149,106 @@ class _Graph:
             if iteration % _PATIENCE == 0:
                 damping += (1.0 - damping) * _MORE_DAMPING
             messages = self._tree_message(), *self._automaton_messages()
-            kept = self._from_tree, self._from_head, self._from_modifier
+            kept = self._from_tree, self._from_head, self._from_word
             for old, new in zip(kept, messages, strict=True):
                 old += (1.0 - damping) * (new - old)
             now = self._probabilities()
             residual = float(np.abs(now - before).max()) / (1.0 - damping)
             before = now
-        arcs = self._probabilities()
         report = Convergence(iteration, residual, residual <= _TOLERANCE)
-        return Beliefs(self._bethe(), arcs, report, self._parts)
+        return Beliefs(self._bethe(), before, report, self._parts)
 
-    def _masked(self, matrix: Floats) -> Floats:
-        return np.where(self._allowed, matrix, -np.inf)
-
-    def _odds(self) -> Floats:
-        return self._masked(
-            self._scores + self._from_tree + self._from_head + self._from_modifier
-        )
+    def _beliefs(self) -> Floats:
+        """B, -inf for forbidden arcs."""
+        return self._scores + self._from_tree + self._from_head + self._from_word
 
     def _probabilities(self) -> Floats:
-        """Of arcs; the sum over the heads of a word is 1."""
-        odds = self._odds()[:, 1:]
-        with np.errstate(over="ignore"):
-            shares = np.where(odds > -np.inf, 1.0 / (1.0 + np.exp(-odds)), 0.0)
+        beliefs = self._beliefs()[:, 1:]
         table = np.zeros(self._scores.shape)
-        table[:, 1:] = shares / shares.sum(axis=0)
+        table[:, 1:] = np.exp(beliefs - np.logaddexp.reduce(beliefs, axis=0))
         return table
 
-    def _message(
-        self, logs: Floats, complements: Floats, seen: Floats, certain: float
-    ) -> Floats:
-        """Log-odds found less those seen; `certain` for arcs whose complement is 0."""
-        with np.errstate(invalid="ignore"):
-            message = logs - complements - seen
-        message = np.where(complements == -np.inf, certain, message)
-        message = np.where(logs == -np.inf, -_CERTAIN, message)
+    def _sent(self, message: Floats) -> Floats:
         return np.where(self._allowed, np.clip(message, -_CERTAIN, _CERTAIN), 0.0)
 
     def _tree_message(self) -> Floats:
-        seen = self._masked(self._scores + self._from_head + self._from_modifier)
+        seen = self._beliefs() - self._from_tree
         _, logs = self._tree_factor(seen, self._is_single)
-        return self._message(logs, _of_others(logs), seen, _CERTAIN)
+        with np.errstate(invalid="ignore"):
+            return self._sent(logs - seen)
 
-    def _readings(self, parts: bool = False) -> tuple[AutomatonMarginals, Floats, Floats, Floats]:
-        """Marginals of automata, and what they have seen: arcs that leave, contexts, no context."""
-        leaving = self._masked(self._scores + self._from_tree + self._from_modifier)
-        into = self._masked(self._scores + self._from_tree + self._from_head)
-        automata = self._automata
-        weights, none = np.zeros(len(automata.context_arc)), np.zeros(len(automata.limits))
+    def _readings(self, parts: bool = False) -> tuple[AutomatonMarginals, Floats, Floats]:
+        """Marginals of automata; what they have seen of arcs: the odds, and the weight without."""
+        beliefs = self._beliefs()
+        seen = beliefs - self._from_head
+        without = np.maximum(_of_others(beliefs), seen - _CERTAIN)
+        with np.errstate(invalid="ignore"):
+            odds = seen - without
+        contexts = np.zeros(len(self._automata.context_arc))
         if self._is_grand:
-            entering = self._layout.entering
-            heads, words = self._arcs[0][entering], self._arcs[1][entering]
-            none[1:] = _none_or_several(into[:, 1:])
-            weights[automata.first_context[1:-1]] = none[1:]
-            weights[self._context_numbers] = into[heads, words]
+            contexts[1:] = (beliefs - self._from_word)[self._contexts]
         found = AutomatonMarginals(
             marginals_sum,
-            automata,
-            np.ascontiguousarray(leaving[self._arcs]),
-            weights,
+            self._automata,
+            np.ascontiguousarray(odds[self._arcs]),
+            contexts,
             rootless=True,
             parts=parts,
         )
-        return found, leaving, into, none
-
-    @property
-    def _context_numbers(self) -> Ints:
-        """The contexts that are arcs, in the order of `entering`."""
-        words = self._arcs[1][self._layout.entering]
-        return np.arange(1, len(words) + 1) + words
+        return found, odds, without
 
     def _automaton_messages(self) -> tuple[Floats, Floats]:
-        found, leaving, into, none = self._readings()
+        found, odds, _ = self._readings()
         logs = np.full(self._scores.shape, -np.inf)
         logs[self._arcs] = found.leaving - found.totals[self._arcs[0]]
-        # A complement below the rounding of 1 is not known: such an arc is certain without a message.
-        from_head = self._message(logs, _log_complement(logs), leaving, 0.0)
+        complements = _log_complement(logs)
+        with np.errstate(invalid="ignore"):
+            message = logs - complements - odds
+        # A complement below the rounding of 1 is not known; such an arc is certain as it is.
+        from_head = self._sent(np.where(complements == -np.inf, 0.0, message))
         if not self._is_grand:
-            return from_head, self._from_modifier
-        entering = self._layout.entering
-        arcs = self._arcs[0][entering], self._arcs[1][entering]
+            return from_head, self._from_word
         sums = np.full(self._scores.shape, -np.inf)
-        sums[arcs] = found.entering[self._context_numbers] - into[arcs]
-        rest = found.entering[self._automata.first_context[1:-1]] - none[1:]
-        message = np.zeros(self._scores.shape)
-        message[:, 1:] = _context_messages(into[:, 1:], sums[:, 1:], rest)
-        return from_head, np.where(self._allowed, message, 0.0)
+        sums[self._contexts] = (
+            found.entering[1:] - (self._beliefs() - self._from_word)[self._contexts]
+        )
+        top = sums.max(axis=0)
+        return from_head, self._sent(sums - np.where(np.isfinite(top), top, 0.0))
 
     def _bethe(self) -> float:
-        seen = self._masked(self._scores + self._from_head + self._from_modifier)
-        total, _ = self._tree_factor(seen, self._is_single)
-        factors = 3 if self._is_grand else 2
-        odds = self._odds()[self._arcs]
-        readings = self._readings()[0]
-        return float(
-            total + readings.totals.sum() - (factors - 1) * np.logaddexp(0.0, odds).sum()
-        )
+        beliefs = self._beliefs()
+        total, _ = self._tree_factor(beliefs - self._from_tree, self._is_single)
+        found, _, without = self._readings()
+        factors = self._allowed.sum(axis=0)[1:] + (1 if self._is_grand else 0)
+        sums = np.logaddexp.reduce(beliefs[:, 1:], axis=0)
+        automata = found.totals.sum() + without[self._arcs].sum()
+        return float(total + automata - (factors * sums).sum())
 
     def _parts(self, name: str) -> Floats:
-        """Approximate probabilities of the parts of a factor, as `FactorTable.table` orders them."""
-        found, _, _, _ = self._readings(parts=True)
-        automata, probabilities = self._automata, self._probabilities()
+        """Approximate probabilities of a factor's parts, in the order of `FactorTable.table`."""
+        found, automata = self._readings(parts=True)[0], self._automata
         nodes = np.repeat(np.arange(len(automata.limits)), np.diff(automata.first_context))
-        sizes = self._node_pairs[nodes]
-        owner = np.repeat(np.arange(len(nodes)), sizes)
         if name == TRI_SIBLING.name:
             lists = np.repeat(np.arange(2 * len(automata.limits)), np.diff(self._layout.triples))
             return np.exp(found.triples - found.totals[lists // 2])
-        if name == SIBLING.name:
-            begins = np.cumsum(sizes) - sizes
-            local = np.arange(len(owner)) - begins[owner]
-            place = self._layout.pairs[2 * nodes[owner]] + local
-            sums = np.bincount(
-                place, np.exp(found.pairs - found.totals[nodes[owner]]), self._layout.pairs[-1]
-            )
-            if self._is_single:
-                ranks = np.arange(1, automata.first[2] - automata.first[1] + 1)
-                sums[: self._node_pairs[0]] = 0.0
-                words = automata.modifier[automata.first[1] : automata.first[2]]
-                sums[ranks * (ranks - 1) // 2] = probabilities[0, words]
-            return sums
-        return self._grand_parts(name, found, nodes, owner)
-
-    def _grand_parts(
-        self, name: str, found: AutomatonMarginals, nodes: Ints, owner: Ints
-    ) -> Floats:
-        contexts = self._context_numbers
-        is_arc = np.zeros(len(nodes), bool)
-        is_arc[contexts] = True
-        entering, weight = self._layout.entering, np.zeros(len(nodes))
-        weight[contexts] = self._probabilities()[self._arcs[0][entering], self._arcs[1][entering]]
-        shares = np.exp(found.pairs - found.entering[owner]) * weight[owner]
+        sizes = self._node_pairs[nodes]
+        owner = np.repeat(np.arange(len(nodes)), sizes)
+        pairs = np.exp(found.pairs - found.totals[nodes[owner]])
         if name == GRAND_SIBLING.name:
-            return shares[is_arc[owner]]
-        modifiers = self._modifier_of_pairs(nodes)
-        sizes = np.diff(self._automata.first[::2])[nodes]
-        begins = np.cumsum(sizes) - sizes
-        sums = np.bincount(begins[owner] + modifiers, shares, sizes.sum())
-        return sums[is_arc[np.repeat(np.arange(len(nodes)), sizes)]]
+            return pairs[sizes[0] :]
+        if name == SIBLING.name:
+            local = np.arange(len(owner)) - (np.cumsum(sizes) - sizes)[owner]
+            place = self._layout.pairs[2 * nodes[owner]] + local
+            sums = np.bincount(place, pairs, self._layout.pairs[-1])
+            if self._is_single:
+                ranks, first = self._root_ranks(automata), automata.first
+                sums[: self._node_pairs[0]] = 0.0
+                words = automata.modifier[first[1] : first[2]]
+                sums[ranks * (ranks - 1) // 2] = self._probabilities()[0, words]
+            return sums
+        modifiers = np.diff(automata.first[::2])[nodes]
+        place = (np.cumsum(modifiers) - modifiers)[owner] + self._modifier_of_pairs(nodes)
+        return np.bincount(place, pairs, modifiers.sum())[modifiers[0] :]
 
     def _modifier_of_pairs(self, nodes: Ints) -> Ints:
         """Of each pair of each context, the place of its modifier among those of the node."""
@@ -333,50 +277,6 @@ def _of_others(logs: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         found: Floats = np.log(above + below) + top
     return found
-
-
-def _running(odds: Floats) -> tuple[Floats, Floats]:
-    """Before each entry of a column: the log weights of one, and of several of those above."""
-    one, several = np.full(odds.shape, -np.inf), np.full(odds.shape, -np.inf)
-    for row in range(1, len(odds)):
-        x = odds[row - 1]
-        both = np.logaddexp(one[row - 1], several[row - 1]) + x
-        several[row] = np.logaddexp(several[row - 1], both)
-        one[row] = np.logaddexp(one[row - 1], x)
-    return one, several
-
-
-def _none_or_several(odds: Floats) -> Floats:
-    """Log weight of choosing no entry of a column or more than one."""
-    one, several = _running(np.concatenate([odds, np.full((1, odds.shape[1]), -np.inf)]))
-    found: Floats = np.logaddexp(0.0, several[-1])
-    return found
-
-
-def _context_messages(odds: Floats, sums: Floats, rest: Floats) -> Floats:
-    """What automata send to the arcs into their heads.
-
-    Args:
-        odds: seen, a column for each word.
-        sums: log Z of the automaton in each context.
-        rest: log Z of the automaton without a grandparent, for each word.
-    """
-    one_above, several_above = _running(odds)
-    one_below, several_below = (x[::-1] for x in _running(odds[::-1]))
-    one = np.logaddexp(one_above, one_below)
-    several = np.logaddexp(several_above, several_below)
-    for x, y in (
-        (one_above, one_below),
-        (several_above, one_below),
-        (one_above, several_below),
-        (several_above, several_below),
-    ):
-        several = np.logaddexp(several, x + y)
-    with np.errstate(invalid="ignore"):
-        has = np.logaddexp(sums, np.logaddexp(one, several) + rest)
-        lacks = np.logaddexp(np.logaddexp(0.0, several) + rest, _of_others(odds + sums))
-        message: Floats = has - lacks
-    return np.where(np.isfinite(message), message, 0.0)
 
 
 def _log_complement(logs: Floats) -> Floats:

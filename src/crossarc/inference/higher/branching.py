@@ -215,4 +215,3 @@ def _losses(problem: Problem, one: _Subproblem) -> tuple[Floats, float]:
             losses += readings.totals[problem.modifier] - readings.entering[problem.context_of]
     losses[np.isnan(losses)] = np.inf
     return losses, float(readings.totals.sum() + tree.sum())
-

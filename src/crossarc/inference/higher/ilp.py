@@ -47,6 +47,8 @@ def solve_ilp(
         deadline: of `time.monotonic`.
         cycles: how they are excluded.
     """
+    if (np.diff(problem.first_entering)[1:] == 0).any():
+        return Solution(None, -math.inf, -math.inf)
     model = _Model(problem)
     if cycles == "flow":
         model.add_flow()
@@ -223,9 +225,7 @@ class _Model:
         later = self._pair_s >= 0
         self._link(self._p[later], self._y, self._pair_s[later], equal=False)
         first = ~later
-        self._add_rows(
-            self._pair_list[first], self._p[first], 1.0, -math.inf, 1.0, 2 * width
-        )
+        self._add_rows(self._pair_list[first], self._p[first], 1.0, -math.inf, 1.0, 2 * width)
 
     def _add_triples(self) -> None:
         """r(t, s, m); t = 0, without a part, has no column of its own: the sum is at most p."""

@@ -44,7 +44,6 @@ from crossarc.inference.runtime.batch import Batch
 
 __all__ = ["FACTORS", "PROBLEM", "FactorTable", "Problem", "problem_of"]
 
-Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -122,8 +121,11 @@ class FactorTable(FactorScores):
         super().__init__(factor, given, batch, single=False)
 
     def _accept_parts(self, index: int, given: Parts) -> None:
-        scores, cells = self._checked_parts(index, given)
-        table, numbers = np.zeros(len(self._cells[index])), self._numbers(index, cells)
+        cells = self._flat_indices(index, given)
+        self._check_distinct(index, cells)
+        numbers = self._numbers(index, cells)
+        scores = self._checked_scores(index, given, numbers >= 0)
+        table = np.zeros(len(self._cells[index]))
         table[numbers[numbers >= 0]] = scores[numbers >= 0]
         self.listed[index] = scores, cells
         self._tables.append(table)
@@ -145,9 +147,6 @@ class FactorTable(FactorScores):
         place = np.minimum(np.searchsorted(own, cells, sorter=order), len(own) - 1)
         found = order[place]
         return np.where((cells >= 0) & (own[found] == cells), found, -1)
-
-    def _are_usable(self, index: int, indices: Ints) -> Bools:
-        return self._numbers(index, indices) >= 0
 
     def table(self, index: int) -> Floats:
         """The scores of all parts, as the tables of contexts order them."""
@@ -177,7 +176,9 @@ class FactorTable(FactorScores):
             out.reshape(-1)[cells[cells >= 0]] = values[cells >= 0]
             return out
         numbers = self._numbers(index, listed[1])
-        return np.where(numbers >= 0, values[numbers], 0.0) if len(values) else np.zeros(len(numbers))
+        return (
+            np.where(numbers >= 0, values[numbers], 0.0) if len(values) else np.zeros(len(numbers))
+        )
 
 
 def _ranges(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:

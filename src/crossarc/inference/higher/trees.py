@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from crossarc.errors import InfeasibleError
 from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.factors import Given
-from crossarc.inference.higher.beliefs import Beliefs, Convergence, propagate
+from crossarc.inference.higher.beliefs import Beliefs, propagate
 from crossarc.inference.higher.branching import TOLERANCE, Solution, solve_dual
 from crossarc.inference.higher.problem import FACTORS, FactorTable, Problem, problem_of
 from crossarc.inference.higher.ranking import ranked
@@ -274,10 +274,9 @@ class HigherOrderTrees:
         return solve_dual(problem, allowed).heads if best is None else best
 
     def _projective(self, index: int) -> Ints | None:
-        """Heads of the best projective tree under the same factors; None without, or if too large.
-        """
+        """Heads of the best projective tree under the same factors; None if there are too many."""
         from crossarc.inference.projective import ProjectiveTrees
-        from crossarc.inference.projective.automata.rules import most_instances
+        from crossarc.inference.projective.automata.system import most_instances
 
         names, layout = set(self._factors), self._layouts[index]
         grand = bool(names & {"grandchild", "grand_sibling"})
