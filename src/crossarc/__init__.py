@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from crossarc.evaluation import Scores, evaluate
     from crossarc.inference import (
+        HigherOrderTrees,
         Parts,
         ProjectiveTrees,
         SpanningTrees,
@@ -69,6 +70,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BigramModel": "models.generative",
     "CrossarcError": "errors",
+    "HigherOrderTrees": "inference",
     "InfeasibleError": "errors",
     "ModelError": "errors",
     "ParseOptions": "parser",
@@ -98,6 +100,7 @@ _HOMES = {
 __all__ = [
     "BigramModel",
     "CrossarcError",
+    "HigherOrderTrees",
     "InfeasibleError",
     "ModelError",
     "ParseOptions",
