@@ -23,6 +23,7 @@ from crossarc.app.commands.draw import draw
 from crossarc.app.commands.evaluate import evaluate
 from crossarc.app.commands.parse import parse
 from crossarc.app.commands.review import review
+from crossarc.app.commands.serve import serve
 from crossarc.app.commands.stats import stats
 from crossarc.app.commands.train import train
 from crossarc.app.commands.warmup import warmup
@@ -42,7 +43,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (train, parse, review, stats, analyze, evaluate, draw, convert, warmup, demo):
+for command in (
+    train,
+    parse,
+    review,
+    stats,
+    analyze,
+    evaluate,
+    draw,
+    convert,
+    serve,
+    warmup,
+    demo,
+):
     app.command()(command)
 
 

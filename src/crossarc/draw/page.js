@@ -3,6 +3,7 @@
 (() => {
   const byId = (name) => document.getElementById(name);
   const keys = {};
+  window.crossarc = { keys };
 
   function switchTheme() {
     const root = document.documentElement;
@@ -120,9 +121,9 @@
 
   document.addEventListener("keydown", (event) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)
-      && document.activeElement.type !== "checkbox";
+      && !/^(checkbox|range)$/.test(document.activeElement.type);
     if (typing || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
     event.preventDefault();
-    keys[event.key]();
+    keys[event.key](event);
   });
 })();

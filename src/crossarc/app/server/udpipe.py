@@ -1,0 +1,116 @@
+"""`/process` with the parameters of UDPipe's REST service, for its clients.
+
+https://lindat.mff.cuni.cz/services/udpipe/api-reference.php names them: `data`; `tokenizer`,
+`tagger` and `parser`, each given for what is to be done, usually with an empty value; `input` for
+data that is divided already. The result is CoNLL-U.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from crossarc.app.server.answers import read_sentences
+from crossarc.app.server.limits import Deadline, Limits, RefusalError
+from crossarc.errors import ModelError
+from crossarc.parser import Parser
+from crossarc.parser.lines import line_sentences
+from crossarc.treebank import Sentence
+
+__all__ = ["PARAMETERS", "process"]
+
+PARAMETERS = ("data", "model", "input", "tokenizer", "tagger", "parser", "output")
+_INPUTS = ("conllu", "horizontal", "vertical", "generic_tokenizer")
+
+# Sentences at a time, between looks at the clock; larger requests use all cores.
+_CHUNK, _LARGE = 64, 32
+
+
+def process(parser: Parser, given: Mapping[str, str], limits: Limits, deadline: Deadline) -> str:
+    """The CoNLL-U that a request asks for.
+
+    Raises:
+        CrossarcError, RefusalError: parameters or data that cannot be used.
+    """
+    _check(given)
+    sentences = list(limits.checked(_sentences(parser, given), deadline))
+    threads = None if len(sentences) > _LARGE else 1
+    parts = []
+    for start in range(0, len(sentences), _CHUNK):
+        deadline.check()
+        part = _annotated(parser, sentences[start : start + _CHUNK], given, threads)
+        parts += [sentence.to_conllu() for sentence in part]
+    return "".join(parts)
+
+
+def _check(given: Mapping[str, str]) -> None:
+    for name in given:
+        if name not in PARAMETERS:
+            raise RefusalError(f"no parameter {name[:40]!r}: use {', '.join(PARAMETERS)}")
+    if "data" not in given:
+        raise RefusalError("the parameter data is missing")
+    allowed = {
+        "output": ("", "conllu"),
+        "input": ("", *_INPUTS),
+        "tokenizer": ("", "presegmented"),
+        "tagger": ("",),
+        "parser": ("", "probabilities"),
+    }
+    for name, values in allowed.items():
+        if given.get(name, "") not in values:
+            shown = ", ".join(value or "nothing" for value in values)
+            raise RefusalError(f"{name}={given[name][:40]}: the value must be {shown}")
+
+
+def _sentences(parser: Parser, given: Mapping[str, str]) -> Iterable[Sentence]:
+    data = given["data"].replace("\r\n", "\n")
+    form = given.get("input") or "conllu"
+    if "tokenizer" in given or form == "generic_tokenizer":
+        tokenizer = parser.needed_tokenizer
+        if given.get("tokenizer") == "presegmented":
+            return line_sentences(data.split("\n"), tokenizer)
+        return tokenizer.tokenize(data)
+    if form == "horizontal":
+        return line_sentences(data.split("\n"), None)
+    if form == "vertical":
+        return _vertical(data)
+    return read_sentences(data)
+
+
+def _vertical(data: str) -> Iterator[Sentence]:
+    """A word a line, and a blank line after each sentence; further columns are not read."""
+    forms: list[str] = []
+    for line in [*data.split("\n"), ""]:
+        form = line.partition("\t")[0].strip()
+        if form:
+            forms.append(form)
+        elif forms:
+            yield Sentence.build(forms)
+            forms = []
+
+
+def _annotated(
+    parser: Parser, sentences: list[Sentence], given: Mapping[str, str], threads: int | None
+) -> Iterable[Sentence]:
+    if "parser" not in given:
+        if "tagger" not in given:
+            return sentences
+        if parser.tagger is None:
+            raise ModelError("this model has no tagger: leave out the parameter tagger")
+        return parser.tagger.tag(sentences, threads=threads)
+    parsed = parser.parse(
+        sentences,
+        retag="tagger" in given,
+        probabilities=given["parser"] == "probabilities",
+        threads=threads,
+    )
+    return parsed if "tagger" in given else _with_tags_of(sentences, parsed)
+
+
+def _with_tags_of(
+    sentences: Iterable[Sentence], parsed: Iterable[Sentence]
+) -> Iterator[Sentence]:
+    """Parsed sentences with the tags and lemmas of the input: no tagger was asked for."""
+    for sentence, result in zip(sentences, parsed, strict=True):
+        for name in ("lemmas", "upos", "xpos", "feats"):
+            setattr(result, name, getattr(sentence, name))
+        yield result
