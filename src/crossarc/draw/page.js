@@ -121,7 +121,7 @@
 
   document.addEventListener("keydown", (event) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)
-      && !/^(checkbox|range)$/.test(document.activeElement.type);
+      && document.activeElement.type !== "checkbox";
     if (typing || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
     event.preventDefault();
     keys[event.key](event);

@@ -56,6 +56,7 @@ def opening(
     controls: str = "",
     intro: str = "",
     styles: Sequence[str] = (),
+    icon: str = "",
 ) -> str:
     """A page up to its first content.
 
@@ -64,12 +65,15 @@ def opening(
         controls: HTML of search and filters, which appear with the script.
         intro: HTML that comes first.
         styles: addresses of style sheets; none for a page of one file.
+        icon: the address of an icon, if there is one.
     """
     shown = escape(printable(title))
     chosen = "" if theme == "auto" else f' data-theme="{theme}"'
     search = f'<div class="controls" role="search" hidden>\n{controls}</div>\n' if controls else ""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     links = "".join(f'<link rel="stylesheet" href="{address}">\n' for address in styles)
+    if icon:
+        links += f'<link rel="icon" href="{icon}">\n'
     return f"""<!doctype html>
 <html lang="en"{chosen}>
 <head>

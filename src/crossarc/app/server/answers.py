@@ -152,6 +152,6 @@ def _drawing(parsed: Sentence, decoded: Decoded, request: ParseRequest, how: Dra
     if how.format == "text":
         return text(parsed, against=against)
     if how.format == "svg":
-        return svg(parsed, against=against, names=names, width=how.width, theme=how.theme)
+        return str(svg(parsed, against=against, names=names, width=how.width, theme=how.theme))
     content = picture(parsed, against=against, names=names, multiword_tokens=True)
     return element(content, width=how.width, positions=True).text

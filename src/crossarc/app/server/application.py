@@ -30,7 +30,7 @@ from crossarc.app.server.schema import read_request
 from crossarc.app.server.ud_rules import RELATIONS, TAGS
 from crossarc.app.server.udpipe import process
 from crossarc.draw.page import closing, opening, script, stylesheet
-from crossarc.errors import CrossarcError
+from crossarc.errors import CrossarcError, TreebankError
 from crossarc.models.kinds import OptionError
 from crossarc.models.protocol import ScoringModel
 from crossarc.parallel import thread_count
@@ -41,7 +41,7 @@ __all__ = ["make_application"]
 T = TypeVar("T")
 
 _STATIC = Path(__file__).parent / "static"
-_TYPES = {".js": "text/javascript", ".css": "text/css"}
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -79,7 +79,17 @@ def make_application(
         Route("/metrics", service.show_metrics),
     ]
     service.paths = {route.path for route in routes}
-    return _Observed(Starlette(routes=routes, lifespan=service.lifespan), service)
+    application = Starlette(
+        routes=routes,
+        lifespan=service.lifespan,
+        exception_handlers={
+            RefusalError: _refused,
+            CrossarcError: _refused,
+            OptionError: _refused,
+            Exception: _failed,
+        },
+    )
+    return _Observed(application, service)
 
 
 class _Service:
@@ -110,8 +120,11 @@ class _Service:
         styles = ["static/page.css", "static/workbench.css"]
         modules = ["static/page.js", "static/main.js"]
         keys = '<button type="button" class="link" id="keys">Keys</button>'
-        footer = f"{keys} · crossarc {escape(__version__)}, running on this server: nothing leaves it."
-        text = opening("crossarc", styles=styles) + body + closing(footer, scripts=modules)
+        footer = (
+            f"{keys} · crossarc {escape(__version__)}, running on this server: nothing leaves it."
+        )
+        opened = opening("crossarc", styles=styles, icon="static/icon.svg")
+        text = opened + body + closing(footer, scripts=modules)
         return HTMLResponse(text, headers={"content-security-policy": _POLICY})
 
     async def static(self, request: Request) -> Response:
@@ -156,8 +169,8 @@ class _Service:
     async def process(self, request: Request) -> Response:
         given = await read_parameters(request, self.limits)
         name, parser = self._parser(given.get("model"))
-        result = await self._run(process, parser, given, self.limits)
-        self.metrics.parsed(name, result.count("\n\n"), result.count("\n") - result.count("\n\n"))
+        result, sentences, words = await self._run(process, parser, given, self.limits)
+        self.metrics.parsed(name, sentences, words)
         return _json({"model": name, "acknowledgements": [], "result": result})
 
     async def parse(self, request: Request) -> Response:
@@ -226,7 +239,7 @@ def _json(value: object) -> Response:
 
 
 class _Observed:
-    """Counts and times requests, and answers those that are refused or fail."""
+    """Counts and times requests."""
 
     def __init__(self, application: ASGIApp, service: _Service) -> None:
         self._application, self._service = application, service
@@ -248,10 +261,10 @@ class _Observed:
         metrics.in_progress += 1
         try:
             await self._application(scope, receive, observed)
-        except Exception as error:
-            if status:
+        except Exception:
+            # Starlette raises again what it has had answered.
+            if status != HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise
-            await _failure(error, Request(scope))(scope, receive, observed)
         finally:
             metrics.in_progress -= 1
             seconds = time.perf_counter() - start
@@ -262,16 +275,22 @@ class _Observed:
                 self._service.log(line)
 
 
-def _failure(error: Exception, request: Request) -> Response:
-    """What a client is told; the message of an unexpected error may have content, and is not."""
-    if isinstance(error, RefusalError):
-        status, message = error.status, error.message
-    elif isinstance(error, CrossarcError | OptionError):
-        status, message = HTTPStatus.BAD_REQUEST, str(error)
-    else:
-        status, message = HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed: see its log"
-        stack = "".join(traceback.format_tb(error.__traceback__))
-        print(f"crossarc: {type(error).__name__}\n{stack}", file=sys.stderr, flush=True)
+def _refused(request: Request, error: Exception) -> Response:
+    status = error.status if isinstance(error, RefusalError) else HTTPStatus.BAD_REQUEST
+    if isinstance(error, TreebankError):
+        # The source has no name that a client would know.
+        error = TreebankError(error.what, line=error.line, sent_id=error.sent_id)
+    return _error(request, " ".join(str(error).split()), status)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """The stack goes to the log; the message of the error, which may have content, does not."""
+    stack = "".join(traceback.format_tb(error.__traceback__))
+    print(f"crossarc: {type(error).__name__}\n{stack}", file=sys.stderr, flush=True)
+    return _error(request, "the server failed: see its log", HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _error(request: Request, message: str, status: HTTPStatus) -> Response:
     headers = {"retry-after": "1"} if status == HTTPStatus.TOO_MANY_REQUESTS else {}
     if "text/html" in request.headers.get("accept", ""):
         page = opening("crossarc") + f"<p>{escape(message)}</p>" + closing("")

@@ -91,7 +91,7 @@ def _multipart(body: bytes, boundary: str) -> dict[str, str]:
         raise RefusalError(f"{_MULTIPART} needs a boundary in its content type")
     delimiter = b"\r\n--" + boundary.encode()
     # The first delimiter may begin the body; the last part is what follows the closing one.
-    first, *parts = (b"\r\n" + body).split(delimiter, _MOST_PARAMETERS + 1)
+    _, *parts = (b"\r\n" + body).split(delimiter, _MOST_PARAMETERS + 1)
     if len(parts) < 2 or not parts[-1].startswith(b"--"):
         raise RefusalError(
             f"the parts of {_MULTIPART} do not end, or are more than {_MOST_PARAMETERS}"

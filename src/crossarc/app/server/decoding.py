@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain, islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ from crossarc.models.protocol import (
     BatchScores,
     ScoringModel,
     labelled_scores,
-    tree_arcs,
 )
 from crossarc.parser import Parser
 from crossarc.treebank import Sentence
@@ -113,7 +111,11 @@ def _single_tree(
     parser: Parser, sentence: Sentence, constraints: Constraints, request: ParseRequest
 ) -> Decoded:
     """The tree of a model that gives one tree a sentence: heads can be fixed, no more."""
-    if constraints.forbidden or request.needs_probabilities or request.compare not in (None, "input"):
+    if (
+        constraints.forbidden
+        or request.needs_probabilities
+        or request.compare not in (None, "input")
+    ):
         raise RefusalError(
             f"a model of the kind {parser.kind!r} gives one tree and no probabilities: ask for "
             "heads only, or use a model of the kind 'graph'"
@@ -337,7 +339,10 @@ class _Batch:
                 labels = [names[number] for number in best[row : row + len(heads)]]
                 row += len(heads)
                 one.candidates.append(
-                    [(h, float(one.marginals[h, m]), label) for h, label in zip(heads, labels, strict=True)]
+                    [
+                        (h, float(one.marginals[h, m]), label)
+                        for h, label in zip(heads, labels, strict=True)
+                    ]
                 )
         if one.compared is not None and not one.compared.deprels:
             one.compared.deprels = [names[number] for number in best[-n:]]

@@ -60,7 +60,9 @@ class Limits:
         """The sentences, as long as there are not too many and none is too long."""
         for number, sentence in enumerate(sentences, 1):
             if number > self.sentences:
-                raise _too_large(f"the request has more than the limit of {self.sentences:,} sentences")
+                raise _too_large(
+                    f"the request has more than the limit of {self.sentences:,} sentences"
+                )
             if len(sentence) > self.words:
                 raise _too_large(
                     f"sentence {number} has {len(sentence):,} words, and the limit is "

@@ -110,7 +110,8 @@ def _leaves(children: Sequence[Sequence[int]], relations: Sequence[str]) -> Iter
         for child in children[word]:
             if relations[child - 1] not in allowed:
                 yield Hint(
-                    word, f"a word with the relation {relation} has no {relations[child - 1]} below it"
+                    word,
+                    f"a word with the relation {relation} has no {relations[child - 1]} below it",
                 )
 
 
@@ -131,7 +132,9 @@ def _tags(
 def _arguments(children: Sequence[Sequence[int]], deprels: Sequence[str]) -> Iterator[Hint]:
     for below in children[1:]:
         own = [(child, deprels[child - 1]) for child in below]
-        subjects = [c for c, d in own if d.partition(":")[0] in ("nsubj", "csubj") and ":outer" not in d]
+        subjects = [
+            c for c, d in own if d.partition(":")[0] in ("nsubj", "csubj") and ":outer" not in d
+        ]
         objects = [c for c, d in own if d.partition(":")[0] == "obj"]
         for name, words in (("subject", subjects), ("object", objects)):
             for word in words[1:]:

@@ -25,8 +25,10 @@ _INPUTS = ("conllu", "horizontal", "vertical", "generic_tokenizer")
 _CHUNK, _LARGE = 64, 32
 
 
-def process(parser: Parser, given: Mapping[str, str], limits: Limits, deadline: Deadline) -> str:
-    """The CoNLL-U that a request asks for.
+def process(
+    parser: Parser, given: Mapping[str, str], limits: Limits, deadline: Deadline
+) -> tuple[str, int, int]:
+    """The CoNLL-U that a request asks for, and the number of its sentences and words.
 
     Raises:
         CrossarcError, RefusalError: parameters or data that cannot be used.
@@ -39,7 +41,7 @@ def process(parser: Parser, given: Mapping[str, str], limits: Limits, deadline: 
         deadline.check()
         part = _annotated(parser, sentences[start : start + _CHUNK], given, threads)
         parts += [sentence.to_conllu() for sentence in part]
-    return "".join(parts)
+    return "".join(parts), len(sentences), sum(map(len, sentences))
 
 
 def _check(given: Mapping[str, str]) -> None:
@@ -106,9 +108,7 @@ def _annotated(
     return parsed if "tagger" in given else _with_tags_of(sentences, parsed)
 
 
-def _with_tags_of(
-    sentences: Iterable[Sentence], parsed: Iterable[Sentence]
-) -> Iterator[Sentence]:
+def _with_tags_of(sentences: Iterable[Sentence], parsed: Iterable[Sentence]) -> Iterator[Sentence]:
     """Parsed sentences with the tags and lemmas of the input: no tagger was asked for."""
     for sentence, result in zip(sentences, parsed, strict=True):
         for name in ("lemmas", "upos", "xpos", "feats"):
