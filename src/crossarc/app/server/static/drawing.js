@@ -76,10 +76,12 @@ export class Drawing {
     node.setAttribute("tabindex", "-1");
     const head = heads[index] ? forms[heads[index] - 1] : "the root";
     const settled = word in edits.heads;
-    const about = [upos[index], `${deprels[index]} of ${head}`];
-    if (settled) about.push("settled");
-    else if (sure) about.push(percent(sure[index]));
-    node.setAttribute("aria-label", `${forms[index]}: ${about.join(", ")}`);
+    // What is seen comes first in what is heard; lemma and features are beside the tree.
+    node.querySelector("title")?.remove();
+    for (const part of [...node.children]) part.after(" ");
+    const seen = [forms[index], upos[index] === "_" ? "" : upos[index], sure ? percent(sure[index]) : ""];
+    const about = `${deprels[index]} of ${head}${settled ? ", settled" : ""}`;
+    node.setAttribute("aria-label", `${seen.filter(Boolean).join(" ")}, ${about}`);
     node.classList.toggle("settled", settled);
     node.classList.toggle("unsure", Boolean(sure) && !settled && sure[index] < UNSURE);
     const box = node.getBBox();
