@@ -221,8 +221,11 @@ def test_relation_tag_lemma_and_head_are_edited_in_place(page: Page) -> None:
         page.browser.wait("document.querySelector('#words tr[data-row=\"4\"]')")
         page.settled()
         page.browser.run(
-            f"""(() => {{ const box = document.querySelector('[data-row="4"] [data-column={column}]');
-            box.value = "{value}"; box.dispatchEvent(new Event("change", {{ bubbles: true }})); }})()"""
+            f"""(() => {{
+                const box = document.querySelector('[data-row="4"] [data-column={column}]');
+                box.value = "{value}";
+                box.dispatchEvent(new Event("change", {{ bubbles: true }}));
+            }})()"""
         )
     page.browser.wait('document.querySelector(\'.arc[data-word="4"]\').dataset.head === "7"')
     [back] = ca.read_conllu([page.exported("conllu", "text-crossarc.conllu").decode()])
