@@ -275,13 +275,24 @@ def test_presegmented_text_has_a_sentence_a_line(server: Server) -> None:
     ]
 
 
+def test_ranges_and_plain_text(server: Server) -> None:
+    """As udapi's client asks for them; the offsets are those of the words in the data."""
+    data = "He  can't run.\nShe ran."
+    answer = server.form("/process", data=data, tokenizer="ranges").json["result"]
+    ranges = re.findall(r"^([\d-]+)\t(\S+)\t.*TokenRange=(\d+):(\d+)", answer, re.MULTILINE)
+    assert [name for name, *_ in ranges] == ["1", "2-3", "4", "5", "1", "2", "3"]
+    assert [data[int(a) : int(b)] for _, _, a, b in ranges] == [form for _, form, *_ in ranges]
+    plain = server.form("/process", data=data, tokenizer="", output="plaintext=normalized_spaces")
+    assert plain.json["result"] == "He can't run.\nShe ran.\n"
+
+
 @pytest.mark.parametrize(
     ("parameters", "status", "message"),
     [
         ({"tokenizer": ""}, 400, "data is missing"),
         ({"data": "a", "model": "xx"}, 404, "no model 'xx': use en"),
         ({"data": "a", "output": "matxin"}, 400, "output=matxin"),
-        ({"data": "a", "tokenizer": "ranges"}, 400, "tokenizer=ranges"),
+        ({"data": "a", "tokenizer": "range"}, 400, "tokenizer=range"),
         ({"data": "a", "taggger": ""}, 400, "no parameter 'taggger'"),
         ({"data": "no CoNLL-U", "parser": ""}, 400, "line 1"),
     ],

@@ -70,7 +70,8 @@ def _log(line: str) -> None:
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that is bound, so that a port in use is found out before models are loaded."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(family)
+    # Asyncio sends small packets at once only on sockets whose protocol is named.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))

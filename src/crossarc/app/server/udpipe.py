@@ -2,7 +2,7 @@
 
 https://lindat.mff.cuni.cz/services/udpipe/api-reference.php names them: `data`; `tokenizer`,
 `tagger` and `parser`, each given for what is to be done, usually with an empty value; `input` for
-data that is divided already. The result is CoNLL-U.
+data that is divided already. The result is CoNLL-U, or for `output=plaintext` a sentence a line.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _INPUTS = ("conllu", "horizontal", "vertical", "generic_tokenizer")
 
 # Sentences at a time, between looks at the clock; larger requests use all cores.
 _CHUNK, _LARGE = 64, 32
+_COLUMNS = 10
 
 
 def process(
@@ -37,10 +38,15 @@ def process(
     sentences = list(limits.checked(_sentences(parser, given), deadline))
     threads = None if len(sentences) > _LARGE else 1
     parts = []
-    for start in range(0, len(sentences), _CHUNK):
-        deadline.check()
-        part = _annotated(parser, sentences[start : start + _CHUNK], given, threads)
-        parts += [sentence.to_conllu() for sentence in part]
+    if given.get("output", "").startswith("plaintext"):
+        parts = [f"{sentence.text}\n" for sentence in sentences]
+    else:
+        for start in range(0, len(sentences), _CHUNK):
+            deadline.check()
+            part = _annotated(parser, sentences[start : start + _CHUNK], given, threads)
+            parts += [sentence.to_conllu() for sentence in part]
+    if "ranges" in _tokenizer_options(given):
+        parts = list(_with_ranges(parts, given["data"].replace("\r\n", "\n")))
     return "".join(parts), len(sentences), sum(map(len, sentences))
 
 
@@ -51,9 +57,9 @@ def _check(given: Mapping[str, str]) -> None:
     if "data" not in given:
         raise RefusalError("the parameter data is missing")
     allowed = {
-        "output": ("", "conllu"),
+        "output": ("", "conllu", "plaintext", "plaintext=normalized_spaces"),
         "input": ("", *_INPUTS),
-        "tokenizer": ("", "presegmented"),
+        "tokenizer": ("", "presegmented", "ranges", "presegmented;ranges", "ranges;presegmented"),
         "tagger": ("",),
         "parser": ("", "probabilities"),
     }
@@ -63,12 +69,36 @@ def _check(given: Mapping[str, str]) -> None:
             raise RefusalError(f"{name}={given[name][:40]}: the value must be {shown}")
 
 
+def _tokenizer_options(given: Mapping[str, str]) -> list[str]:
+    return given.get("tokenizer", "").split(";")
+
+
+def _with_ranges(parts: Iterable[str], data: str) -> Iterator[str]:
+    """Sentences with `TokenRange=first:end` in MISC of every token, in characters of the data."""
+    offset = 0
+    for part in parts:
+        lines, last = [], 0
+        for line in part.split("\n"):
+            row = line.split("\t")
+            first, _, end = row[0].partition("-")
+            # Words of a multiword token are no tokens, and neither are empty nodes.
+            if len(row) == _COLUMNS and first.isdigit() and int(first) > last:
+                last = int(end or first)
+                begin = data.find(row[1], offset)
+                if begin >= 0:
+                    offset = begin + len(row[1])
+                    entry = f"TokenRange={begin}:{offset}"
+                    row[-1] = entry if row[-1] == "_" else f"{row[-1]}|{entry}"
+            lines.append("\t".join(row))
+        yield "\n".join(lines)
+
+
 def _sentences(parser: Parser, given: Mapping[str, str]) -> Iterable[Sentence]:
     data = given["data"].replace("\r\n", "\n")
     form = given.get("input") or "conllu"
     if "tokenizer" in given or form == "generic_tokenizer":
         tokenizer = parser.needed_tokenizer
-        if given.get("tokenizer") == "presegmented":
+        if "presegmented" in _tokenizer_options(given):
             return line_sentences(data.split("\n"), tokenizer)
         return tokenizer.tokenize(data)
     if form == "horizontal":
