@@ -23,6 +23,7 @@ COMMAND_LINE = {
     "crossarc.app.commands.evaluate",
     "crossarc.app.commands.parse",
     "crossarc.app.commands.review",
+    "crossarc.app.commands.serve",
     "crossarc.app.commands.stats",
     "crossarc.app.commands.train",
     "crossarc.app.commands.warmup",

@@ -85,6 +85,7 @@ const refresh = async () => {
   if (view.rank === 1) remember(index, answer);
   show();
   if (isLong && full) addTrees(index, running.signal);
+  addCandidates();
   return true;
 };
 
@@ -133,10 +134,26 @@ const showPanels = () => {
 };
 let arcAt = () => null;
 
+/** Of a word whose head is settled: what its candidates would be if it were not. */
+const addCandidates = async () => {
+  const own = answer, { word, sentence } = view;
+  if (!details().probabilities || !(word in store.editsOf(sentence).heads) || own.free?.has(word)) return;
+  (own.free ??= new Set()).add(word);
+  const constraints = structuredClone(store.constraints(sentence));
+  delete constraints.heads[word];
+  delete constraints.labels[word];
+  const [found] = await client.parse(
+    { ...request([sentence], { candidates: 9 }), constraints: [constraints] }).catch(() => []);
+  if (!found || answer !== own) return;
+  own.candidates[word - 1] = found.candidates[word - 1];
+  if (view.word === word) showPanels();
+};
+
 const choose = (word, focus = false) => {
   if (!answer) return;
   view.word = Math.min(Math.max(word, 0), answer.forms.length);
   showPanels();
+  addCandidates();
   if (focus) drawing.focus(view.word);
   saveView(view);
 };
@@ -415,6 +432,12 @@ const drawing = new Drawing(byId("drawing"), {
     choose(word);
     byId("words").querySelector(`[data-row="${word}"] input`)?.focus();
   },
+});
+
+byId("drawing").addEventListener("keydown", (event) => {
+  if ((event.key !== "Enter" && event.key !== " ") || !view.word) return;
+  event.preventDefault();
+  byId("candidates").querySelector(".head")?.focus();
 });
 
 const list = new VirtualList(byId("list"), (index) => {
