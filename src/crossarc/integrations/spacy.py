@@ -34,7 +34,7 @@ _FILE = "model.crossarc"
 _SPACE = "dep"
 
 
-@Language.factory(
+@Language.factory(  # type: ignore[untyped-decorator]
     "crossarc_parser",
     assigns=["token.head", "token.dep", "token.is_sent_start", "doc.sents"],
     default_config={"model": "en", "kbest": 0, "projective": None, "set_tags": True},

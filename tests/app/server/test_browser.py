@@ -239,6 +239,45 @@ def test_relation_tag_lemma_and_head_are_edited_in_place(page: Page) -> None:
     assert all("HeadProb=" in misc for misc in back.misc)
 
 
+def test_what_no_tree_satisfies_is_taken_back(page: Page, parser: ca.Parser) -> None:
+    page.parse(SAW)
+    page.browser.click(page.word(4))
+    page.browser.run("document.getElementById('table-box').open = true")
+    for word, head in ((4, 2), (2, 4)):
+        page.settled()
+        page.browser.run(
+            f"""(() => {{
+                const box = document.querySelector('[data-row="{word}"] [data-column=heads]');
+                box.value = "{head}";
+                box.dispatchEvent(new Event("change", {{ bubbles: true }}));
+            }})()"""
+        )
+    page.wait_for_text("#status", "no tree satisfies the constraints")
+    page.settled()
+    assert page.heads == best(parser, SAW, heads={4: 2})
+    edits = json.loads(page.browser.run("localStorage.getItem('crossarc.edits')"))
+    assert edits["0"]["heads"] == {"4": 2}
+    # The browser itself notes the status 422.
+    assert len(page.browser.problems) == 1
+    page.browser.problems.clear()
+
+
+def test_a_model_without_probabilities(chromium: Browser, tmp_path: Path) -> None:
+    """Trees can be looked at and heads settled; what needs probabilities is not offered."""
+    path = tmp_path / "greedy.crossarc"
+    ca.Parser.train(sample()[:40], kind="covington", passes=1, text=False).save(path)
+    with running("-m", path) as server:
+        page = Page(chromium, server)
+        chromium.problems.clear()
+        page.open()
+        page.parse(sample("en")[0].to_conllu())
+        assert page.heads == sample("en")[0].heads.tolist()
+        assert page.browser.run("document.getElementById('doubts-panel').hidden")
+        page.browser.drag(page.word(8), page.word(4))
+        page.browser.wait('document.querySelector(\'.arc[data-word="8"]\').dataset.head === "4"')
+        assert chromium.problems == []
+
+
 def test_exports(page: Page, tmp_path: Path) -> None:
     page.parse(TEXT)
     both = list(ca.read_conllu([page.exported("conllu", "text-crossarc.conllu").decode()]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import math
@@ -23,6 +24,7 @@ from support.server import Server, running
 from support.shell import crossarc
 
 import crossarc as ca
+from crossarc.app.server import Limits, make_application
 from crossarc.treebank import sample
 
 TEXT = "I saw the man with the telescope. He had stolen it."
@@ -468,6 +470,30 @@ def test_time_is_limited() -> None:
         answer = server.refuse(text=TEXT * 200, kbest=50)
         assert answer.status == 413
         assert "longer than the limit of 0.01 s: send fewer sentences" in answer.error
+
+
+def test_too_many_requests_at_a_time(parser: ca.Parser) -> None:
+    application = make_application({"en": parser}, limits=Limits(requests=0))
+    sent: list[dict] = []
+
+    async def receive() -> dict:
+        return {"type": "http.request", "body": b'{"text": "He ran."}', "more_body": False}
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/parse",
+        "query_string": b"",
+        "headers": [],
+        "root_path": "",
+    }
+    asyncio.run(application(scope, receive, send))
+    assert sent[0]["status"] == 429
+    assert dict(sent[0]["headers"])[b"retry-after"] == b"1"
+    assert b"the limit of 0 requests at a time" in sent[1]["body"]
 
 
 def test_logs_have_no_content(small_server: Server) -> None:

@@ -116,7 +116,7 @@ def _run(application: object, opened: socket.socket, open_page: bool) -> None:
     host, port = opened.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
-    class Announced(uvicorn.Server):
+    class Announced(uvicorn.Server):  # type: ignore[misc]
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             _log(f"crossarc: {address} is ready; end it with Ctrl-C")
@@ -128,5 +128,5 @@ def _run(application: object, opened: socket.socket, open_page: bool) -> None:
     # Uvicorn finishes what was accepted and then raises the signal again, for whoever had set it.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
-    config = uvicorn.Config(application, log_config=None, access_log=False, server_header=False)  # type: ignore[arg-type]
+    config = uvicorn.Config(application, log_config=None, access_log=False, server_header=False)
     Announced(config).run(sockets=[opened])

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from html import escape
 from http import HTTPStatus
 from pathlib import Path
@@ -209,7 +210,7 @@ class _Service:
         deadline = Deadline(self.limits.seconds)
         self.busy += 1
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self.pool, function, *arguments, deadline)
+        future = loop.run_in_executor(self.pool, partial(function, *arguments, deadline))
         future.add_done_callback(self._finished)
         try:
             # A kernel cannot be interrupted: its thread goes on, the client hears of it.

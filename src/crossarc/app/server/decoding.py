@@ -216,13 +216,13 @@ class _Batch:
         is_labelled = any(len(heads) for heads, _ in arcs)
         logs = self.batch.label_log_probs(arcs) if is_labelled else [np.empty((0, 0))] * len(arcs)
         result = []
-        for scores, own, (heads, words), table in zip(
+        for scores, own, index, table in zip(
             self.batch.arcs, self.constraints, arcs, logs, strict=True
         ):
             fixed = constrain(scores, heads=own.heads, forbidden=own.forbidden)
-            if len(heads):
-                numbers = [self.labels[own.labels[word]] for word in words.tolist()]
-                fixed[heads, words] += table[np.arange(len(heads)), numbers]
+            if len(index[0]):
+                numbers = [self.labels[own.labels[word]] for word in index[1].tolist()]
+                fixed[index] += table[np.arange(len(numbers)), numbers]
             result.append(fixed)
         return result
 

@@ -20,7 +20,7 @@ class Metrics:
         self._start = time.time()
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets: dict[str, list[int]] = {}
-        self._seconds: Counter[str] = Counter()
+        self._seconds: dict[str, float] = {}
         self._sentences: Counter[str] = Counter()
         self._words: Counter[str] = Counter()
         self.in_progress = 0
@@ -31,7 +31,7 @@ class Metrics:
             self._requests[path, status] += 1
             counts = self._buckets.setdefault(path, [0] * (len(_BOUNDS) + 1))
             counts[bisect_left(_BOUNDS, seconds)] += 1
-            self._seconds[path] += seconds  # type: ignore[assignment]
+            self._seconds[path] = self._seconds.get(path, 0.0) + seconds
 
     def parsed(self, model: str, sentences: int, words: int) -> None:
         """Count sentences and words."""
