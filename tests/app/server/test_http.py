@@ -113,6 +113,11 @@ def test_kbest_ranks_and_comparisons(server: Server, parser: ca.Parser) -> None:
         assert one["log_prob"] == pytest.approx(float(sentence.comment("log_prob")), abs=1e-5)
     assert found["heads"] == expected[2].heads.tolist()
     assert found["compared"]["heads"] == expected[0].heads.tolist()
+    # Of the heads alone, whatever the relations.
+    trees = parser.distribution(expected[0])
+    for one, sentence in ((found, expected[2]), (found["compared"], expected[0])):
+        heads = dict(enumerate(sentence.heads.tolist(), 1))
+        assert one["log_prob"] == pytest.approx(trees.log_prob(heads=heads), abs=1e-9)
 
 
 def test_projective_beside_nonprojective(server: Server, parser: ca.Parser) -> None:

@@ -52,7 +52,7 @@ class Decoded:
             gives one tree only. So are the fields below.
         candidates: for each word, heads with their probability and relation.
         relations: for each word, relations to its head with their probability.
-        log_prob: of the heads.
+        log_prob: of the heads, summed over relations.
         compared: a second tree, if one was asked for.
     """
 
@@ -172,15 +172,13 @@ class _Batch:
         for k, (sentence, tree) in enumerate(zip(self.sentences, trees, strict=True)):
             marginals: Floats = tree.marginals()
             best = tree.argmax()
-            ranked = self._kbest(k) if self.request.trees_a_sentence else None
             heads: list[int] = best.heads.tolist()
             if self.request.closest_to_input:
                 heads = self._closest(k)
-            result = Decoded(
-                sentence, self.constraints[k], heads, [], marginals, log_prob=_log_prob(tree, heads)
-            )
-            if ranked is not None:
-                self._use_ranked(result, ranked)
+            result = Decoded(sentence, self.constraints[k], heads, [], marginals)
+            if self.request.trees_a_sentence:
+                self._use_ranked(result, self._kbest(k))
+            result.log_prob = _log_prob(tree, result.heads)
             if self.request.entropy:
                 result.entropy = float(tree.entropy())
             result.compared = self._compared(k, best, result)
@@ -192,11 +190,7 @@ class _Batch:
         rank = self.request.rank
         if rank is not None:
             chosen = ranked[min(rank, len(ranked)) - 1]
-            result.heads, result.deprels, result.log_prob = (
-                chosen.heads,
-                chosen.deprels,
-                chosen.log_prob,
-            )
+            result.heads, result.deprels = chosen.heads, chosen.deprels
         if self.request.kbest:
             result.kbest = ranked[: self.request.kbest]
 

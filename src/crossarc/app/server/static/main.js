@@ -105,7 +105,7 @@ const show = () => {
   byId("sentence-name").textContent = /^\d*$/.test(name) ? `Sentence ${view.sentence + 1}` : name;
   byId("text").textContent = answer.text;
   drawing.show(answer, edits);
-  showFacts(answer, { rank: view.rank, compare: comparison(), scores: scores() });
+  showSummary();
   showHints(answer, choose);
   showRank();
   byId("undo").disabled = !store.done.length;
@@ -115,6 +115,8 @@ const show = () => {
   updateDoubts();
   saveView(view);
 };
+
+const showSummary = () => showFacts(answer, { rank: view.rank, compare: comparison(), scores: scores() });
 
 const showRank = () => {
   const slider = byId("rank"), trees = answer.kbest ?? [];
@@ -172,7 +174,7 @@ const go = async (index, word = 0) => {
 
 /** Scores of the parser's trees against those of the file, as far as there are any. */
 const scores = () => {
-  if (comparison() !== "input") return "";
+  if (comparison() !== "input" || !parsed.has(view.sentence)) return "";
   const count = { words: 0, heads: 0, both: 0 };
   const add = (index) => words(store.blocks[index]).forEach((row, word) => {
     const { heads, deprels } = parsed.get(index);
@@ -182,12 +184,12 @@ const scores = () => {
     count.heads += right;
     count.both += right && label(row[COLUMNS.deprels]) === label(deprels[word]);
   });
-  const shown = () => `UAS ${(100 * count.heads / count.words).toFixed(1)}, LAS ${(100 * count.both / count.words).toFixed(1)}`;
+  const figures = () => `UAS ${(100 * count.heads / count.words).toFixed(1)}, LAS ${(100 * count.both / count.words).toFixed(1)}`;
   add(view.sentence);
-  const here = shown();
+  const here = figures();
   Object.assign(count, { words: 0, heads: 0, both: 0 });
   for (const index of parsed.keys()) add(index);
-  return `${here}; of ${parsed.size} parsed sentences: ${shown()}`;
+  return parsed.size > 1 ? `${here}; of ${parsed.size} parsed sentences: ${figures()}` : here;
 };
 
 // ---- What a person does to a sentence
@@ -350,6 +352,7 @@ const findDoubts = () => {
   const done = parsed.size < store.blocks.length
     ? `${parsed.size.toLocaleString("en")} of ${store.blocks.length.toLocaleString("en")} sentences parsed` : `${found.length.toLocaleString("en")}`;
   byId("doubts-count").textContent = done;
+  if (answer && comparison() === "input") showSummary();
   const current = { sentence: view.sentence, word: view.word };
   const at = doubts.findIndex((one) => one.sentence === current.sentence && one.word === current.word);
   if (at >= 0) doubtIndex = at;

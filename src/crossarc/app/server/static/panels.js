@@ -81,14 +81,13 @@ export const showFacts = (answer, { rank, compare, scores }) => {
   if (rank > 1) badges.push(element("span", "badge", `tree ${rank}`));
   byId("badges").replaceChildren(...badges);
   const facts = [];
-  if (answer.log_prob !== null) facts.push(`Probability of the tree: ${(100 * Math.exp(answer.log_prob)).toPrecision(3)}%`);
+  const share = (logProb) => `${(100 * Math.exp(logProb)).toPrecision(3)}%`;
+  if (answer.log_prob !== null) facts.push(`Probability of these heads: ${share(answer.log_prob)}`);
   if (answer.entropy !== undefined) facts.push(`entropy: ${answer.entropy.toFixed(2)} nats`);
   if (compare && answer.compared) {
     const different = answer.heads.filter((head, index) => head !== answer.compared.heads[index]).length;
-    facts.push(different ? `${different} heads differ` : "the heads are the same");
-    if (compare !== "input") {
-      facts.push(`the other tree: ${(100 * Math.exp(answer.compared.log_prob)).toPrecision(3)}%`);
-    }
+    facts.push(["the heads are the same", "1 head differs"][different] ?? `${different} heads differ`);
+    if (different && compare !== "input") facts.push(`the other heads: ${share(answer.compared.log_prob)}`);
   }
   if (scores) facts.push(scores);
   byId("facts").textContent = facts.length ? `${facts.join("; ")}.` : "";
