@@ -103,6 +103,11 @@ class Page:
             f"JSON.stringify({HEADS}) === '{json.dumps(heads, separators=(',', ':'))}'"
         )
 
+    @property
+    def edits(self) -> dict[str, dict]:
+        """What is kept in the browser, by sentence."""
+        return json.loads(self.browser.run("localStorage.getItem('crossarc.edits')"))["edits"]
+
     def word(self, number: int) -> str:
         return f'#drawing .node[data-word="{number}"]'
 
@@ -237,6 +242,11 @@ def test_relation_tag_lemma_and_head_are_edited_in_place(page: Page) -> None:
     assert back.heads[3] == 7
     assert "Reviewed=Yes" in back.misc[3].split("|")
     assert all("HeadProb=" in misc for misc in back.misc)
+    # From the file, work goes on where it was.
+    page.load(page.browser.downloads / "text-crossarc.conllu")
+    page.browser.wait("document.querySelectorAll('#drawing .node.settled').length === 1")
+    assert page.edits["0"]["heads"] == {"4": 7}
+    assert page.heads == back.heads.tolist()
 
 
 def test_what_no_tree_satisfies_is_taken_back(page: Page, parser: ca.Parser) -> None:
@@ -255,8 +265,7 @@ def test_what_no_tree_satisfies_is_taken_back(page: Page, parser: ca.Parser) -> 
     page.wait_for_text("#status", "no tree satisfies the constraints")
     page.settled()
     assert page.heads == best(parser, SAW, heads={4: 2})
-    edits = json.loads(page.browser.run("localStorage.getItem('crossarc.edits')"))
-    assert edits["0"]["heads"] == {"4": 2}
+    assert page.edits["0"]["heads"] == {"4": 2}
     # The browser itself notes the status 422.
     assert len(page.browser.problems) == 1
     page.browser.problems.clear()
@@ -318,10 +327,10 @@ def test_annotators_loop_by_keyboard(page: Page, parser: ca.Parser) -> None:
     page.settled()
     page.browser.press("u", "u")
     page.settled()
-    assert page.browser.run("localStorage.getItem('crossarc.edits')") == "{}"
+    assert page.edits == {}
     page.browser.press("y")
     page.settled()
-    assert json.loads(page.browser.run("localStorage.getItem('crossarc.edits')"))[str(number)]
+    assert list(page.edits) == [str(number)]
     page.browser.press("k")
     page.settled()
     page.browser.press("ArrowRight", "ArrowRight")
@@ -396,6 +405,22 @@ def test_a_link_has_the_sentence_as_it_is(page: Page, parser: ca.Parser) -> None
     page.wait_for_heads(forced)
     assert page.text("#word-name") == "telescope"
     assert page.text("#sentence-count") == "1"
+
+
+def test_a_file_is_dropped(page: Page) -> None:
+    page.browser.run(
+        """(() => {
+            const carried = new DataTransfer();
+            carried.items.add(new File(["She sings. He ran."], "dropped.txt", { type: "text/plain" }));
+            for (const type of ["dragover", "drop"]) {
+                document.body.dispatchEvent(
+                    new DragEvent(type, { dataTransfer: carried, bubbles: true, cancelable: true }));
+            }
+        })()"""
+    )
+    page.settled()
+    assert page.text("#text") == "She sings."
+    assert page.text("#sentence-count") == "2"
 
 
 def test_document_before_can_be_taken_back(page: Page) -> None:

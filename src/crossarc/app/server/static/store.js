@@ -15,8 +15,9 @@ export class Store {
     this.reset({ name: "", blocks: [] });
   }
 
-  reset({ name, blocks, edits = {} }) {
+  reset({ name, blocks, edits = {}, id = `${Date.now()}-${Math.random()}` }) {
     this.name = name;
+    this.id = id;
     this.blocks = blocks;
     this.edits = new Map(Object.entries(edits).map(([index, own]) => [Number(index), own]));
     this.done = [];
@@ -40,15 +41,16 @@ export class Store {
   }
 
   saved() {
-    return { name: this.name, blocks: this.blocks, edits: Object.fromEntries(this.edits) };
+    const { name, blocks, id } = this;
+    return { name, blocks, id, edits: Object.fromEntries(this.edits) };
   }
 
   /** The document of the last visit, if there was one. */
   async restore() {
     const kept = await read("document");
     if (!kept) return false;
-    const edits = JSON.parse(localStorage.getItem(EDITS) ?? "null") ?? kept.edits;
-    this.reset({ ...kept, edits });
+    const last = JSON.parse(localStorage.getItem(EDITS) ?? "{}");
+    this.reset({ ...kept, edits: last.id === kept.id ? last.edits : kept.edits });
     return kept.blocks.length > 0;
   }
 
@@ -116,13 +118,16 @@ export class Store {
   // Edits are small and are written at once, so that a reload loses none.
   saveEdits() {
     try {
-      localStorage.setItem(EDITS, JSON.stringify(Object.fromEntries(this.edits)));
+      localStorage.setItem(EDITS, JSON.stringify({ id: this.id, edits: Object.fromEntries(this.edits) }));
     } catch {
       write("document", this.saved());
       localStorage.removeItem(EDITS);
     }
   }
 }
+
+/** Tell when another tab of the browser changes the same document. */
+export const watchOthers = (tell) => addEventListener("storage", (event) => event.key === EDITS && tell());
 
 export const saveView = (view) => localStorage.setItem(VIEW, JSON.stringify(view));
 export const savedView = () => JSON.parse(localStorage.getItem(VIEW) ?? "{}");
