@@ -411,10 +411,10 @@ def test_a_file_is_dropped(page: Page) -> None:
     page.browser.run(
         """(() => {
             const carried = new DataTransfer();
-            carried.items.add(new File(["She sings. He ran."], "dropped.txt", { type: "text/plain" }));
+            const options = { dataTransfer: carried, bubbles: true, cancelable: true };
+            carried.items.add(new File(["She sings. He ran."], "dropped.txt"));
             for (const type of ["dragover", "drop"]) {
-                document.body.dispatchEvent(
-                    new DragEvent(type, { dataTransfer: carried, bubbles: true, cancelable: true }));
+                document.body.dispatchEvent(new DragEvent(type, options));
             }
         })()"""
     )
