@@ -346,6 +346,29 @@ def test_annotators_loop_by_keyboard(page: Page, parser: ca.Parser) -> None:
     page.browser.wait("!document.getElementById('help').open")
 
 
+def test_words_that_tell_most_come_first(page: Page, parser: ca.Parser) -> None:
+    page.parse(TEXT)
+    page.browser.run(
+        """(() => { const box = document.getElementById("order"); box.value = "information";
+        box.dispatchEvent(new Event("change")); })()"""
+    )
+    page.browser.wait("document.getElementById('doubts-count').textContent.match(/^[0-9]+$/)")
+    page.settled()
+    sentences = list(parser.parse(TEXT, probabilities=True))
+    ranked = sorted(
+        (-float(value), number, word)
+        for number, (table, sentence) in enumerate(parser.head_information(sentences))
+        for word, value in enumerate(table, 1)
+        if float(sentence[word - 1].misc.partition("HeadProb=")[2][:6]) < 0.95
+    )
+    shown = page.browser.run(
+        "[...document.querySelectorAll('#doubts .form')].map((one) => one.textContent)"
+    )
+    assert [text.partition(" ")[0] for text in shown] == [
+        sentences[number].forms[word - 1] for _, number, word in ranked
+    ]
+
+
 def test_list_of_sentences_by_keyboard(page: Page) -> None:
     page.parse(TEXT)
     page.browser.run("document.getElementById('list').focus()")

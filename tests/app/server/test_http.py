@@ -131,6 +131,14 @@ def test_projective_beside_nonprojective(server: Server, parser: ca.Parser) -> N
     assert found["compared"]["log_prob"] >= found["log_prob"] - 1e-9
 
 
+def test_information_is_that_of_the_parser(server: Server, parser: ca.Parser) -> None:
+    sentences = list(parser.parse(TEXT))
+    expected = [table for table, _ in parser.head_information(sentences)]
+    found = server.parse(text=TEXT, information=True)
+    for one, own in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one["information"], own, atol=1e-4)
+
+
 def test_closest_to_input_changes_as_little_as_the_constraints_demand(server: Server) -> None:
     bank = sample("en")[:6]
     for sentence in bank:

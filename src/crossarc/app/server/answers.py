@@ -103,6 +103,8 @@ def _sentence(decoded: Decoded, request: ParseRequest) -> dict[str, Any]:
         ]
     if decoded.entropy is not None:
         answer["entropy"] = round(decoded.entropy, 4)
+    if decoded.information is not None:
+        answer["information"] = decoded.information.round(4).tolist()
     if decoded.kbest is not None:
         answer["kbest"] = [_tree(ranked) for ranked in decoded.kbest]
     if decoded.compared is not None:

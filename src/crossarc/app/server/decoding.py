@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 
 # Candidates with less probability say nothing to a person.
 _LEAST_CANDIDATE = 5e-4
+# Heads with less probability have less than 1e-4 nats of information.
+_RARE = 1e-5
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ class Decoded:
         candidates: for each word, heads with their probability and relation.
         relations: for each word, relations to its head with their probability.
         log_prob: of the heads, summed over relations.
+        information: of each word's head about all heads, in nats.
         compared: a second tree, if one was asked for.
     """
 
@@ -66,6 +69,7 @@ class Decoded:
     relations: list[list[tuple[str, float]]] | None = None
     log_prob: float | None = None
     entropy: float | None = None
+    information: Floats | None = None
     kbest: list[Ranked] | None = None
     compared: Ranked | None = None
 
@@ -181,6 +185,8 @@ class _Batch:
             result.log_prob = _log_prob(tree, result.heads)
             if self.request.entropy:
                 result.entropy = float(tree.entropy())
+            if self.request.information:
+                result.information = tree.mutual_information(negligible=_RARE).sum(axis=1)
             result.compared = self._compared(k, best, result)
             results.append(result)
         self._label(results)

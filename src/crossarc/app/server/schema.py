@@ -66,6 +66,7 @@ class ParseRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         marginals: the probability of every arc.
         kbest: the so many best trees.
         entropy: of the trees, in nats, relations not counted.
+        information: what each word's head says about all heads of its sentence, in nats.
         hints: where rules of Universal Dependencies are broken.
         drawing: none by default.
     """
@@ -85,14 +86,16 @@ class ParseRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     marginals: bool = False
     kbest: Count = 0
     entropy: bool = False
+    information: bool = False
     hints: bool = False
     drawing: Drawing | None = None
 
     @property
     def needs_probabilities(self) -> bool:
         """Whether one tree a sentence is not enough."""
-        others = (self.candidates, self.relations, self.marginals, self.kbest, self.entropy)
-        return self.probabilities or any(others) or self.rank is not None
+        counts = (self.candidates, self.relations, self.kbest, self.rank)
+        tables = (self.probabilities, self.marginals, self.entropy, self.information)
+        return any(counts) or any(tables)
 
     @property
     def trees_a_sentence(self) -> int:

@@ -23,6 +23,7 @@ export const start = async () => {
   byId("compare").options[2].disabled = !store.hasTrees;
   byId("keep").checked = view.keep;
   byId("compare").value = view.compare;
+  byId("order").value = view.order;
   byId("sentence-count").textContent = store.blocks.length.toLocaleString("en");
   byId("previous").hidden = !await store.hasBefore();
   view.sentence = Math.min(view.sentence, store.blocks.length - 1);

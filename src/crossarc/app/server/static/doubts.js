@@ -16,13 +16,17 @@ export const updateDoubts = () => {
 
 const findDoubts = () => {
   const found = [];
-  for (const [index, { sure }] of parsed) {
+  for (const [index, { sure, information }] of parsed) {
     const { heads } = store.editsOf(index);
     sure?.forEach((probability, word) => {
-      if (probability < CERTAIN && !(word + 1 in heads)) found.push({ sentence: index, word: word + 1, probability });
+      if (probability < CERTAIN && !(word + 1 in heads)) {
+        found.push({ sentence: index, word: word + 1, probability, information: information?.[word] ?? 0 });
+      }
     });
   }
-  found.sort((a, b) => a.probability - b.probability || a.sentence - b.sentence || a.word - b.word);
+  const by = view.order === "information"
+    ? (a, b) => b.information - a.information : (a, b) => a.probability - b.probability;
+  found.sort((a, b) => by(a, b) || a.sentence - b.sentence || a.word - b.word);
   doubts = found.slice(0, MOST_DOUBTS);
   const done = parsed.size < store.blocks.length
     ? `${parsed.size.toLocaleString("en")} of ${store.blocks.length.toLocaleString("en")} sentences parsed` : `${found.length.toLocaleString("en")}`;

@@ -48,6 +48,10 @@ byId("compare").addEventListener("change", (event) => {
   if (before === keepsTrees()) refresh();
   else start();
 });
+byId("order").addEventListener("change", (event) => {
+  view.order = event.target.value;
+  start();
+});
 byId("rank").addEventListener("input", (event) => {
   view.rank = Number(event.target.value);
   refresh();

@@ -4,12 +4,12 @@ import { Store } from "./store.js";
 
 export const byId = (name) => document.getElementById(name);
 
-export const view = { sentence: 0, word: 0, rank: 1, compare: "", keep: true, model: "" };
+export const view = { sentence: 0, word: 0, rank: 1, compare: "", keep: true, model: "", order: "probability" };
 
 /** `answer` is what the server said of the sentence in view; `changed` is called with a sentence. */
 export const state = { models: null, answer: null, changed: () => {} };
 
-/** Of each sentence that was parsed: heads, relations, probabilities. */
+/** Of each sentence that was parsed: heads, relations, probabilities, information. */
 export const parsed = new Map();
 
 export const store = new Store((index) => {
@@ -44,6 +44,7 @@ export const request = (indices, more) => ({
   constraints: indices.map((index) => store.constraints(index)),
   closest_to_input: keepsTrees(),
   probabilities: details().probabilities,
+  information: details().probabilities && view.order === "information",
   ...more,
 });
 
@@ -54,5 +55,5 @@ export const comparison = () => {
 };
 
 export const remember = (index, one) => parsed.set(index, {
-  heads: one.heads, deprels: one.deprels, sure: one.head_probabilities ?? null,
+  heads: one.heads, deprels: one.deprels, sure: one.head_probabilities ?? null, information: one.information ?? null,
 });
