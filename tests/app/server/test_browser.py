@@ -150,6 +150,21 @@ def best(parser: ca.Parser, text: str, **given: dict[int, int]) -> list[int]:
 # ---- By mouse
 
 
+def test_first_visit(page: Page) -> None:
+    page.browser.click("#bank")
+    page.settled()
+    assert page.text("#sentence-count") == str(len(sample()))
+    assert page.heads == sample()[0].heads.tolist()
+    assert page.browser.run("document.getElementById('welcome').hidden")
+    page.browser.command(
+        "Storage.clearDataForOrigin", origin=page.server.address.rstrip("/"), storageTypes="all"
+    )
+    page.open()
+    page.browser.click("#example")
+    page.settled()
+    assert page.text("#text") == SAW
+
+
 def test_paste_look_force_and_forbid(page: Page, parser: ca.Parser) -> None:
     page.parse(TEXT)
     assert page.heads == best(parser, SAW)

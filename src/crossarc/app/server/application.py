@@ -36,6 +36,7 @@ from crossarc.models.kinds import OptionError
 from crossarc.models.protocol import ScoringModel
 from crossarc.parallel import thread_count
 from crossarc.parser import Parser
+from crossarc.treebank import SAMPLE_PATH
 
 __all__ = ["make_application"]
 
@@ -134,6 +135,8 @@ class _Service:
             return Response(stylesheet(), media_type="text/css")
         if name == "page.js":
             return Response(script(), media_type="text/javascript")
+        if name == "sample.conllu":
+            return Response(SAMPLE_PATH.read_bytes(), media_type="text/plain; charset=utf-8")
         path = _STATIC / name
         if path.suffix not in _TYPES or path.parent != _STATIC or not path.is_file():
             raise RefusalError("there is no such file", HTTPStatus.NOT_FOUND)

@@ -19,6 +19,7 @@ export const start = async () => {
   state.answer = null;
   byId("drawing").replaceChildren();
   for (const one of document.querySelectorAll(".bench > [hidden]")) one.hidden = false;
+  byId("welcome").hidden = true;
   byId("keep-choice").hidden = !store.hasTrees;
   byId("compare").options[2].disabled = !store.hasTrees;
   byId("keep").checked = view.keep;

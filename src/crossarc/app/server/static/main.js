@@ -7,6 +7,9 @@ import { actions, arcAt, drawing, go, moveBy, rankBy, refresh, showPanels, step 
 import { byId, client, keepsTrees, say, state, store, view } from "./state.js";
 import { savedView, saveView, watchOthers } from "./store.js";
 
+const EXAMPLE = "I saw the man with the telescope. Time flies like an arrow. Flying planes can be dangerous. "
+  + "A letter finally arrived that nobody could read.";
+
 byId("drawing").addEventListener("keydown", (event) => {
   if ((event.key !== "Enter" && event.key !== " ") || !view.word) return;
   event.preventDefault();
@@ -15,6 +18,11 @@ byId("drawing").addEventListener("keydown", (event) => {
 
 const click = (id, act) => byId(id).addEventListener("click", act);
 click("parse", () => openText(byId("input").value, "text"));
+click("example", () => {
+  byId("input").value = EXAMPLE;
+  byId("parse").click();
+});
+click("bank", async () => openText(await (await fetch("static/sample.conllu")).text(), "sample.conllu"));
 click("before", () => go(view.sentence - 1));
 click("after", () => go(view.sentence + 1));
 click("undo", () => step(store.undo()));
@@ -170,4 +178,5 @@ if (location.hash.startsWith("#s=")) {
 if (!(view.model in state.models.models)) view.model = state.models.default_model;
 byId("model").value = view.model;
 if (hasDocument || store.blocks.length) await start();
+else byId("welcome").hidden = false;
 document.documentElement.dataset.ready = "yes";
