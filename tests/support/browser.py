@@ -246,3 +246,16 @@ def browser(folder: Path) -> Iterator[Browser]:
         yield opened
     finally:
         opened.close()
+
+
+def result_of(page: str, script: str, folder: Path, *, width: int = 1200) -> str:
+    """What a script returns in a page of one file; skips where there is no Chromium."""
+    path = folder / "page.html"
+    path.write_text(page, encoding="utf-8")
+    with browser(folder) as opened:
+        opened.screen(width)
+        opened.command("Page.navigate", url=path.as_uri())
+        opened.wait(f"document.readyState === 'complete' && location.href === '{path.as_uri()}'")
+        result: str = opened.run(f"(() => {{{script}}})()")
+        assert opened.problems == []
+    return result
