@@ -24,7 +24,8 @@ from support.server import Server, running
 from support.shell import crossarc
 
 import crossarc as ca
-from crossarc.app.server import Limits, make_application
+from crossarc.app.server.application import make_application
+from crossarc.app.server.limits import Limits
 from crossarc.treebank import sample
 
 TEXT = "I saw the man with the telescope. He had stolen it."

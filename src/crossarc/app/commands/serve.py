@@ -52,7 +52,8 @@ def serve(
         raise typer.BadParameter(
             f"{' and '.join(missing)} must be installed: pip install 'crossarc[web]'"
         )
-    from crossarc.app.server import Limits, make_application
+    from crossarc.app.server.application import make_application
+    from crossarc.app.server.limits import Limits
 
     opened = _listening(host, port)
     names = model or [os.environ.get("CROSSARC_MODEL", "en")]
