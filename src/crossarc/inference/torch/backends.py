@@ -1,7 +1,9 @@
 """What computes: here is decided which device is served, and by what.
 
 A backend answers questions about one batch of padded scores with tensors, and knows nothing of
-gradients; those are in `gradients`. There is one, for tensors on the CPU: the compiled kernels.
+gradients; those are in `gradients`. There is one, the compiled kernels, which run on the CPU. Scores
+on a GPU are copied to page-locked host memory and results are copied back; both copies are queued
+on the current stream, and only the one to the host is waited for.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ def backend_for(scores: Tensor, lengths: Lengths, root: Root, projective: bool) 
     Raises:
         ScoreError: a device or a dtype that is not served, a wrong shape, NaN or plus infinity.
     """
-    if scores.device.type != "cpu":
+    if scores.device.type not in ("cpu", "cuda"):
         raise ScoreError(
             f"scores are on {scores.device}: move them to the CPU first, with scores.cpu()"
         )
@@ -41,8 +43,18 @@ def backend_for(scores: Tensor, lengths: Lengths, root: Root, projective: bool) 
     return Kernels(scores.detach(), lengths, root, projective)
 
 
+def _on_host(tensor: Tensor) -> Tensor:
+    """The tensor if it is on the CPU, else a copy of it in page-locked memory."""
+    if tensor.device.type == "cpu":
+        return tensor
+    host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    host.copy_(tensor, non_blocking=True)
+    torch.cuda.current_stream(tensor.device).synchronize()
+    return host
+
+
 class Kernels:
-    """A batch of padded scores on the CPU, and what the compiled kernels say about it.
+    """A batch of padded scores, and what the compiled kernels say about it.
 
     Attributes:
         trees: the distribution that the kernels serve, in float64.
@@ -59,8 +71,9 @@ class Kernels:
         else:
             words = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
         kind = ProjectiveTrees if projective else SpanningTrees
-        self.trees: TreeDistribution = kind(scores.numpy(), root=root, lengths=words)
+        self.trees: TreeDistribution = kind(_on_host(scores).numpy(), root=root, lengths=words)
         self._shape, self._dtype, self._words = tuple(scores.shape), scores.dtype, words
+        self._device = scores.device
 
     def log_partition(self, with_marginals: bool) -> Tensor:
         """(batch,); -inf where there is no tree. Marginals come at little cost if asked for now."""
@@ -87,12 +100,12 @@ class Kernels:
             tables = self._padded([self.trees._marginals(i, False) for i in range(self._shape[0])])
         if times is None:
             return self._tensor(tables)
-        factors = times.numpy().reshape(-1, *[1] * (len(self._shape) - 1))
+        factors = _on_host(times).numpy().reshape(-1, *[1] * (len(self._shape) - 1))
         return self._tensor(np.multiply(tables, factors))
 
     def hessian_product(self, direction: Tensor) -> Tensor:
         """The derivative of the marginals along a direction, in the shape of the scores."""
-        given = direction.numpy()
+        given = _on_host(direction).numpy()
         own = [given[index, : n + 1, : n + 1] for index, n in enumerate(self._words)]
         return self._tensor(self._padded(self.trees.hessian_product(own)))
 
@@ -123,6 +136,9 @@ class Kernels:
         return out
 
     def _tensor(self, array: Floats) -> Tensor:
-        """In the dtype of the scores, and private."""
+        """In the dtype and on the device of the scores, and private."""
         dtype = np.float64 if self._dtype == torch.float64 else np.float32
-        return torch.from_numpy(array.astype(dtype, copy=not array.flags.writeable))
+        host = torch.from_numpy(array.astype(dtype, copy=not array.flags.writeable))
+        if self._device.type == "cpu":
+            return host
+        return host.pin_memory().to(self._device, non_blocking=True)

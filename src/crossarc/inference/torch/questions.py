@@ -58,7 +58,7 @@ def argmax(
 ) -> Trees:
     """The best tree of each sentence."""
     best = backend_for(scores, lengths, root, projective).argmax()
-    return stacked(best, scores.shape[1] - 1)
+    return stacked(best, scores.shape[1] - 1, scores.device)
 
 
 def min_risk(
@@ -66,7 +66,7 @@ def min_risk(
 ) -> Trees:
     """Of each sentence the tree with the highest expected number of right arcs (and labels)."""
     safest = backend_for(scores, lengths, root, projective).min_risk()
-    return stacked(safest, scores.shape[1] - 1)
+    return stacked(safest, scores.shape[1] - 1, scores.device)
 
 
 def sample(
@@ -86,7 +86,7 @@ def sample(
     if seed is None:
         seed = int(torch.randint(2**62, ()))
     drawn = backend_for(scores, lengths, root, projective).sample(k, seed)
-    ranks = [stacked(trees, scores.shape[1] - 1) for trees in zip(*drawn, strict=True)]
+    ranks = [stacked(trees, scores.shape[1] - 1, scores.device) for trees in zip(*drawn, strict=True)]
     labels = [trees.labels for trees in ranks if trees.labels is not None]
     heads = torch.stack([trees.heads for trees in ranks])
     return Trees(heads, torch.stack(labels) if labels else None)

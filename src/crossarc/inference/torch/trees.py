@@ -24,8 +24,8 @@ class Trees(NamedTuple):
     labels: Tensor | None
 
 
-def stacked(trees: Sequence[Tree], words: int) -> Trees:
-    """One tree of each sentence, padded to so many words."""
+def stacked(trees: Sequence[Tree], words: int, device: torch.device | None = None) -> Trees:
+    """One tree of each sentence, padded to so many words, on a device."""
     heads = np.full((len(trees), words), -1)
     labels = np.full((len(trees), words), -1)
     for index, tree in enumerate(trees):
@@ -33,16 +33,18 @@ def stacked(trees: Sequence[Tree], words: int) -> Trees:
         if tree.labels is not None:
             labels[index, : len(tree)] = tree.labels
     is_labelled = any(tree.labels is not None for tree in trees)
-    return Trees(torch.from_numpy(heads), torch.from_numpy(labels) if is_labelled else None)
+    tensors = [torch.from_numpy(one).to(device or "cpu") for one in (heads, labels)]
+    return Trees(tensors[0], tensors[1] if is_labelled else None)
 
 
 def indicators(trees: Trees, like: Tensor) -> Tensor:
     """1 for the arcs of each tree and 0 elsewhere, in the shape of the scores `like`."""
     heads, labels = trees
     out = like.new_zeros((*heads.shape[:-2], *like.shape))
-    words = torch.arange(1, heads.shape[-1] + 1).expand_as(heads)
+    words = torch.arange(1, heads.shape[-1] + 1, device=heads.device).expand_as(heads)
     real = heads >= 0
-    batch = torch.meshgrid(*(torch.arange(size) for size in heads.shape[:-1]), indexing="ij")
+    numbers = [torch.arange(size, device=heads.device) for size in heads.shape[:-1]]
+    batch = torch.meshgrid(*numbers, indexing="ij")
     indices = [one.unsqueeze(-1).expand_as(heads)[real] for one in batch]
     indices += [heads[real], words[real]]
     if labels is not None:
