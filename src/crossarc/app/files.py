@@ -206,3 +206,28 @@ class Progress(Iterator["Sentence"]):
     def _clear(self) -> None:
         if self._dirty:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def read_trees(path: str, on_error: OnError) -> list[Sentence]:
+    """All sentences of a treebank to learn from.
+
+    Raises:
+        ModelError: there are none, or none has a head.
+    """
+    reader = open_treebank(path, on_error=on_error)
+    sentences = list(Progress(reader))
+    report_skipped(reader)
+    if not sentences:
+        raise ModelError(f"{reader.name}: no sentences to learn from: check the file")
+    if not any((one.heads >= 0).any() for one in sentences):
+        raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
+    return sentences
+
+
+def require_writable(path: str) -> None:
+    """Refuse a path for output before the work, not after it."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir() or Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise typer.BadParameter(
+            f"{path}: cannot write a file there; check the path", param_hint="-o"
+        )

@@ -39,6 +39,7 @@ _MODULES = {
     "graph": "crossarc.models.graph",
     "covington": "crossarc.models.covington.kind",
     "neural": "crossarc.models.neural.kind",
+    "combined": "crossarc.models.combined.kind",
 }
 _REGISTERED: dict[str, Kind] = {}
 

@@ -84,9 +84,9 @@ def train(
     with refused_options():
         find_kind(kind).build_options(given)
     stdin_once(file, dev)
-    _check_writable(output)
-    sentences = _read(file, on_error)
-    held_out = None if dev is None else _read(dev, on_error)
+    require_writable(output)
+    sentences = read_trees(file, on_error)
+    held_out = None if dev is None else read_trees(dev, on_error)
     _warn(file, sentences)
     shown = _Shown()
     parser = Parser.train(
@@ -147,26 +147,6 @@ def _with_kind_flags(command: Callable[..., None]) -> None:
 
 
 _with_kind_flags(train)
-
-
-def _read(path: str, on_error: OnError) -> list[Sentence]:
-    reader = open_treebank(path, on_error=on_error)
-    sentences = list(Progress(reader))
-    report_skipped(reader)
-    if not sentences:
-        raise ModelError(f"{reader.name}: no sentences to learn from: check the file")
-    if not any((one.heads >= 0).any() for one in sentences):
-        raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
-    return sentences
-
-
-def _check_writable(path: str) -> None:
-    """Fail before the work, not after it."""
-    folder = Path(path).resolve().parent
-    if not folder.is_dir() or Path(path).is_dir() or not os.access(folder, os.W_OK):
-        raise typer.BadParameter(
-            f"{path}: cannot write a file there; check the path", param_hint="-o"
-        )
 
 
 def _save(parser: Parser, output: str) -> None:

@@ -9,24 +9,17 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
 from crossarc.models.encode import Vocabulary, seen_labels
-from crossarc.models.protocol import ArcIndex, Described
-from crossarc.treebank import Sentence
-
-try:
-    import torch
-except ImportError:
-    raise ModelError(
-        'a neural parser needs PyTorch: pip install "crossarc[torch]", or a build of your choice'
-    ) from None
-
 from crossarc.models.neural.inputs import Inputs, Vocabularies, length_batches
 from crossarc.models.neural.kind import NeuralOptions
 from crossarc.models.neural.network import Network, Shape
 from crossarc.models.neural.pretrained import Pretrained
+from crossarc.models.protocol import ArcIndex, Described
+from crossarc.treebank import Sentence
 
 __all__ = ["NeuralModel", "NeuralScores", "default_device", "torch_threads"]
 
@@ -76,7 +69,7 @@ class NeuralModel(Described):
         pretrained = None if options.encoder is None else Pretrained.load(options.encoder)
         layers = options.layers
         if layers is None:
-            layers = 3 if pretrained is None else 1
+            layers = 2 if pretrained is None else 1
         shape = Shape.of(
             vocabularies,
             labels=len(labels),

@@ -153,12 +153,8 @@ class Network(nn.Module):  # type: ignore[misc]
         """
         states = self._states(self._inputs(batch, pieces), batch.sizes + 1)
         drop = self.projection_dropout
-        arcs = self.arc_scores.table(
-            drop(self.arc_head(states)), drop(self.arc_modifier(states))
-        )
-        return Outputs(
-            arcs, drop(self.label_head(states)), drop(self.label_modifier(states))
-        )
+        arcs = self.arc_scores.table(drop(self.arc_head(states)), drop(self.arc_modifier(states)))
+        return Outputs(arcs, drop(self.label_head(states)), drop(self.label_modifier(states)))
 
     def label_table(self, heads: Tensor, modifiers: Tensor) -> Tensor:
         """Scores of the labels of given pairs, (pairs, labels)."""
@@ -200,9 +196,7 @@ class Spelling(nn.Module):  # type: ignore[misc]
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.characters = nn.Embedding(
-            shape.characters, shape.character_size, padding_idx=BOUNDARY
-        )
+        self.characters = nn.Embedding(shape.characters, shape.character_size, padding_idx=BOUNDARY)
         self.states = nn.LSTM(
             shape.character_size, shape.spelling_size // 2, batch_first=True, bidirectional=True
         )

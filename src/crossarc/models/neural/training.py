@@ -36,8 +36,7 @@ __all__ = ["attachment", "calibrate", "train_neural"]
 Arrays = dict[str, NDArray[Any]]
 
 _WARM_UP = 0.02
-_BETAS = (0.9, 0.9)
-_EPSILON = 1e-12
+_BETAS = (0.9, 0.98)
 
 
 def train_neural(
@@ -98,7 +97,7 @@ class _Training:
             data = data.learnable(projective=self.family.projective, root=self.family.root)
         self.data = data
         self.dev_data = model.encode(dev, gold=True) if dev else None
-        words = options.batch_words or int(np.clip(data.sizes.sum() / 40, 400, 5000))
+        words = options.batch_words or int(np.clip(data.sizes.sum() / 40, 400, 2000))
         self.batch_words = max(words, int(data.sizes.max()))
         self.loss = LOSS_FUNCTIONS[options.loss]
         self.weights = dict(model.network.named_parameters())
@@ -112,7 +111,7 @@ class _Training:
         if pretrained:
             groups.append({"params": pretrained, "highest": options.encoder_rate})
         self.optimizer = torch.optim.Adam(
-            groups, betas=_BETAS, eps=_EPSILON, fused=model.device.type == "cuda" or None
+            groups, betas=_BETAS, fused=model.device.type == "cuda" or None
         )
 
     def run(self, progress: Callable[[Progress], None] | None) -> None:
@@ -170,9 +169,7 @@ class _Training:
         # At first the average follows closely, as the first weights know nothing.
         share = 1.0 - min(self.options.averaging, (1 + self.steps) / (10 + self.steps))
         with torch.no_grad():
-            torch._foreach_lerp_(
-                list(self.average.values()), list(self.weights.values()), share
-            )
+            torch._foreach_lerp_(list(self.average.values()), list(self.weights.values()), share)
         return loss.detach()
 
     def _batch_loss(self, batch: Batch) -> torch.Tensor:
@@ -181,9 +178,7 @@ class _Training:
         mixed = self.options.precision == "bf16"
         with torch.autocast(model.device.type, torch.bfloat16, enabled=mixed):
             out = model.network(batch, model.pieces(self.sentences, batch.sentences))
-            rows, words = torch.nonzero(
-                (batch.heads >= 0) & (batch.labels >= 0), as_tuple=True
-            )
+            rows, words = torch.nonzero((batch.heads >= 0) & (batch.labels >= 0), as_tuple=True)
             heads = batch.heads[rows, words]
             labels = model.network.label_table(
                 out.label_heads[rows, heads], out.label_modifiers[rows, words]
