@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -58,17 +59,15 @@ def row(batch: int, n: int) -> list[float]:
     on_gpu = scores.cuda()
     figures = []
     for projective in (False, True):
-
-        def log_z(values: Any, projective: bool = projective) -> Any:
-            return trees.log_partition(values, projective=projective)
-
+        log_z = partial(trees.log_partition, projective=projective)
+        best = partial(trees.argmax, on_gpu, projective=projective)
         expected, gradient = with_gradient(log_z, scores)
         found, found_gradient = with_gradient(log_z, on_gpu)
         assert torch.equal(found.cpu(), expected)
         assert torch.equal(found_gradient.cpu(), gradient)
-        figures.append(milliseconds(lambda f=log_z: with_gradient(f, on_gpu)))
-        figures.append(milliseconds(lambda f=log_z: with_gradient(f, scores)))
-        figures.append(milliseconds(lambda p=projective: trees.argmax(on_gpu, projective=p)))
+        figures.append(milliseconds(partial(with_gradient, log_z, on_gpu)))
+        figures.append(milliseconds(partial(with_gradient, log_z, scores)))
+        figures.append(milliseconds(best))
     found = log_determinant(on_gpu).cpu()
     assert torch.allclose(found, trees.log_partition(scores), rtol=1e-4)
     figures.append(milliseconds(lambda: with_gradient(log_determinant, on_gpu)))

@@ -17,6 +17,7 @@ import typer
 
 from crossarc import __version__
 from crossarc.app.commands.analyze import analyze
+from crossarc.app.commands.combine import combine
 from crossarc.app.commands.convert import convert
 from crossarc.app.commands.demo import demo
 from crossarc.app.commands.draw import draw
@@ -42,7 +43,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (train, parse, review, stats, analyze, evaluate, draw, convert, warmup, demo):
+for command in (
+    train,
+    combine,
+    parse,
+    review,
+    stats,
+    analyze,
+    evaluate,
+    draw,
+    convert,
+    warmup,
+    demo,
+):
     app.command()(command)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from crossarc.errors import ModelError
 from crossarc.models.kinds import OptionError
 
 if TYPE_CHECKING:
@@ -32,8 +34,10 @@ __all__ = [
     "counted",
     "file_stem",
     "open_treebank",
+    "read_trees",
     "refused_options",
     "report_skipped",
+    "require_writable",
     "stdin_once",
     "treebank_names",
 ]

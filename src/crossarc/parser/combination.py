@@ -8,6 +8,7 @@ from typing import Any
 from crossarc.errors import ModelError
 from crossarc.models.combined.fitting import fit_weights
 from crossarc.models.combined.model import CombinedModel, Member
+from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import Model, ScoringModel
 from crossarc.parser.parser import Parser
 from crossarc.treebank import Sentence
@@ -34,7 +35,7 @@ def combine(
     members = [_member(parser) for parser in parsers]
     model = CombinedModel(members)
     projective = all(one.projective for one in members)
-    root = "single" if all(one.root == "single" for one in members) else "multi"
+    root: RootRule = "single" if all(one.root == "single" for one in members) else "multi"
     if dev:
         fit_weights(model, dev, projective=projective, root=root, threads=threads)
     return Parser(

@@ -1,9 +1,9 @@
 """What computes: here is decided which device is served, and by what.
 
 A backend answers questions about one batch of padded scores with tensors, and knows nothing of
-gradients; those are in `gradients`. There is one, the compiled kernels, which run on the CPU. Scores
-on a GPU are copied to page-locked host memory and results are copied back; both copies are queued
-on the current stream, and only the one to the host is waited for.
+gradients; those are in `gradients`. There is one, the compiled kernels, which run on the CPU.
+Scores on a GPU are copied to page-locked host memory and results are copied back; both copies are
+queued on the current stream, and only the one to the host is waited for.
 """
 
 from __future__ import annotations

@@ -86,7 +86,9 @@ def sample(
     if seed is None:
         seed = int(torch.randint(2**62, ()))
     drawn = backend_for(scores, lengths, root, projective).sample(k, seed)
-    ranks = [stacked(trees, scores.shape[1] - 1, scores.device) for trees in zip(*drawn, strict=True)]
+    ranks = [
+        stacked(trees, scores.shape[1] - 1, scores.device) for trees in zip(*drawn, strict=True)
+    ]
     labels = [trees.labels for trees in ranks if trees.labels is not None]
     heads = torch.stack([trees.heads for trees in ranks])
     return Trees(heads, torch.stack(labels) if labels else None)

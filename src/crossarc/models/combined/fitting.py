@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Loss = Callable[[Floats], tuple[float, Floats]]
 
 _MOST = 20.0
-# The standard deviation of a Gaussian prior on weights, around equal ones: held-out parts are small.
+# Held-out parts are small: the standard deviation of a Gaussian prior around equal weights.
 _PRIOR = 0.1
 
 

@@ -21,7 +21,7 @@ __all__ = ["KIND", "CombinedOptions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinedOptions(NetworkOptions):
-    """How to train a combination; `passes` and the others of `NetworkOptions` are of neural members.
+    """How to train a combination; the options of `NetworkOptions` are of its neural members.
 
     Attributes:
         members: kinds of the members, in the order in which they are trained; members of the same
@@ -66,8 +66,12 @@ def _train(
 
 def _member_options(kind: Kind, options: CombinedOptions, number: int) -> TrainOptions:
     """The options of a member: those that it shares with the combination."""
-    shared = {"projective": options.projective, "root": options.root, "threads": options.threads}
-    own = kind.options(**shared, seed=options.seed + number)
+    own = kind.options(
+        projective=options.projective,
+        root=options.root,
+        threads=options.threads,
+        seed=options.seed + number,
+    )
     if not isinstance(own, NeuralOptions):
         return own
     checkpoint = None if options.checkpoint is None else f"{options.checkpoint}.{number}"

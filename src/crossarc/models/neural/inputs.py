@@ -94,7 +94,18 @@ class Vocabularies:
             found = labels.encode(deprels)
             offset = len(labels) - len(labels.strings)
             gold[1, words] = np.where(found == UNKNOWN, -1, found - offset)
-        return Inputs(codes, form_numbers, spelling, spelling_sizes, sizes, starts, *gold, gold[0])
+        heads, codes_of_labels = gold
+        return Inputs(
+            codes,
+            form_numbers,
+            spelling,
+            spelling_sizes,
+            sizes,
+            starts,
+            heads,
+            codes_of_labels,
+            targets=heads,
+        )
 
     def _encode_feats(self, sentences: Sequence[Sentence]) -> Ints:
         rows: dict[str, Ints] = {}

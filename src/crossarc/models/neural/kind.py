@@ -65,7 +65,8 @@ class NeuralOptions(NetworkOptions):
 
     Attributes:
         loss: "tree" is minus the log-probability of the gold tree, "local" that of each head by
-            itself, "margin" the structured hinge loss, "risk" the expected number of wrong heads.
+            itself, "margin" the structured hinge loss, "risk" the expected number of wrong heads
+            (after half of the passes with "tree").
         batch_words: words in a step; None for a fortieth of the treebank, 400 to 2,000.
         layers, hidden: of the BiLSTM; `layers` None for 2, or 1 on an encoder.
         arc_size, label_size: of the vectors that biaffine scores compare.

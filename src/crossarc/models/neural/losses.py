@@ -1,7 +1,7 @@
 """Losses of arcs: functions of scores (batch, n+1, n+1) and heads, mean over words.
 
-Heads are (batch, n+1), -1 where unknown: at the root, in the padding, and where a treebank has none.
-Losses of trees are computed by `crossarc.inference.torch`. Where heads of a sentence are unknown,
+Heads are (batch, n+1), -1 where unknown: at the root, in the padding, and where a treebank has
+none. Losses of trees are computed by `crossarc.inference.torch`. Where heads of a sentence are unknown,
 they sum over (or search) the trees with the others.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # as everywhere
@@ -17,7 +18,15 @@ from torch import Tensor
 import crossarc.inference.torch as trees
 from crossarc.models.kinds import RootRule
 
-__all__ = ["LOSS_FUNCTIONS", "Family", "local_loss", "margin_loss", "risk_loss", "tree_loss"]
+__all__ = [
+    "LOSS_FUNCTIONS",
+    "Family",
+    "LossFunction",
+    "local_loss",
+    "margin_loss",
+    "risk_loss",
+    "tree_loss",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ def margin_loss(scores: Tensor, heads: Tensor, sizes: Tensor, family: Family) ->
     known = (heads >= 0).unsqueeze(1)
     cost = known.to(scores.dtype) - _indicators(scores, heads)
     detached = scores.detach()
-    options = {"root": family.root, "projective": family.projective}
+    options: dict[str, Any] = {"root": family.root, "projective": family.projective}
     worst = trees.argmax(detached + cost, sizes, **options).heads
     whole, _ = _gold_scores(scores, heads, sizes)
     gold = heads[:, 1:]

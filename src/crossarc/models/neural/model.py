@@ -148,7 +148,7 @@ class NeuralModel(Described):
                 f"the model has format {metadata.get('format')}, not {_FORMAT}: "
                 "train it again, or use the version of crossarc that made it"
             )
-        shape = {
+        shape: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in metadata["shape"].items()
         }

@@ -26,13 +26,13 @@ class Pieces(NamedTuple):
     """Subwords of a batch.
 
     codes, mask: (batch, subwords). words: (batch, subwords), the word of each, 0 for the root, -1
-    for special tokens and padding. count: n+1.
+    for special tokens and padding. width: n+1.
     """
 
     codes: Tensor
     mask: Tensor
     words: Tensor
-    count: int
+    width: int
 
 
 class Pretrained:
@@ -87,8 +87,8 @@ class Pretrained:
             mask[row, :size] = 1
             words[row, :size] = torch.tensor(own[:size])
         words[:, 0] = 0
-        count = max(len(one) for one in sentences) + 1
-        return Pieces(codes.to(device), mask.to(device), words.to(device), count)
+        longest = max(len(one) for one in sentences)
+        return Pieces(codes.to(device), mask.to(device), words.to(device), longest + 1)
 
     def metadata(self) -> dict[str, Any]:
         """All but the weights, for JSON."""
@@ -127,10 +127,10 @@ class _Mixture(nn.Module):  # type: ignore[misc]  # torch is not there for every
         layers = torch.stack(out.hidden_states)
         mixed = torch.tensordot(self.weights.softmax(0), layers, 1) * self.scale
         # Subwords of no word go to a column of their own, which is cut off.
-        words = torch.where(pieces.words >= 0, pieces.words, pieces.count)
-        sums = mixed.new_zeros(len(mixed), pieces.count + 1, mixed.shape[2])
+        words = torch.where(pieces.words >= 0, pieces.words, pieces.width)
+        sums = mixed.new_zeros(len(mixed), pieces.width + 1, mixed.shape[2])
         sums = sums.scatter_add(1, words.unsqueeze(2).expand_as(mixed), mixed)
-        counts = mixed.new_zeros(len(mixed), pieces.count + 1)
+        counts = mixed.new_zeros(len(mixed), pieces.width + 1)
         counts = counts.scatter_add(1, words, torch.ones_like(words, dtype=mixed.dtype))
         return (sums / counts.clamp(min=1.0).unsqueeze(2))[:, :-1]
 
@@ -147,4 +147,5 @@ def _transformers() -> Any:
         raise ModelError(
             'a pretrained encoder needs transformers: pip install "crossarc[transformers]"'
         ) from None
+    transformers.utils.logging.disable_progress_bar()
     return transformers

@@ -25,7 +25,7 @@ from crossarc.learning import Progress, fit_temperature, log_linear
 from crossarc.models.kinds import OptionError
 from crossarc.models.neural.inputs import Batch, Inputs, length_batches
 from crossarc.models.neural.kind import NeuralOptions
-from crossarc.models.neural.losses import LOSS_FUNCTIONS, Family
+from crossarc.models.neural.losses import LOSS_FUNCTIONS, Family, LossFunction
 from crossarc.models.neural.model import NeuralModel, NeuralScores, default_device, torch_threads
 from crossarc.models.protocol import tree_arcs
 from crossarc.models.storage import read_model, write_model
@@ -99,7 +99,6 @@ class _Training:
         self.dev_data = model.encode(dev, gold=True) if dev else None
         words = options.batch_words or int(np.clip(data.sizes.sum() / 40, 400, 2000))
         self.batch_words = max(words, int(data.sizes.max()))
-        self.loss = LOSS_FUNCTIONS[options.loss]
         self.weights = dict(model.network.named_parameters())
         self.average = {name: one.detach().clone() for name, one in self.weights.items()}
         self.steps, self.done = 0, 0
@@ -172,6 +171,16 @@ class _Training:
             torch._foreach_lerp_(list(self.average.values()), list(self.weights.values()), share)
         return loss.detach()
 
+    def _loss_function(self) -> LossFunction:
+        """What arcs learn from now.
+
+        The expected number of wrong heads has local minima: the first half of the passes makes the
+        gold trees probable.
+        """
+        if self.options.loss == "risk" and self.done < self.options.passes // 2:
+            return LOSS_FUNCTIONS["tree"]
+        return LOSS_FUNCTIONS[self.options.loss]
+
     def _batch_loss(self, batch: Batch) -> torch.Tensor:
         """Of arcs and of labels given the gold arcs."""
         model = self.model
@@ -183,7 +192,7 @@ class _Training:
             labels = model.network.label_table(
                 out.label_heads[rows, heads], out.label_modifiers[rows, words]
             )
-        loss = self.loss(out.arcs.float(), batch.targets, batch.sizes, self.family)
+        loss = self._loss_function()(out.arcs.float(), batch.targets, batch.sizes, self.family)
         if len(rows):
             loss = loss + F.cross_entropy(labels.float(), batch.labels[rows, words])
         return loss
