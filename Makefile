@@ -12,7 +12,7 @@ BIN := .venv/bin
 BENCH := .venv-bench/bin
 # The last release of PyTorch's CPU build known to work; a bare `torch` pulls gigabytes.
 TORCH := torch==2.13.0
-ALL_EXTRAS := torch,spacy,ray,web,plots,images
+ALL_EXTRAS := torch,transformers,spacy,ray,web,plots,images
 
 .PHONY: demo serve test check docs bench clean
 

@@ -11,6 +11,7 @@ from support.files import ROOT
 
 MODULES = {
     "torch": ["torch"],
+    "transformers": ["torch", "transformers"],
     "spacy": ["spacy"],
     "ray": ["ray"],
     "web": ["starlette", "uvicorn"],

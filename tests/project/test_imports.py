@@ -17,6 +17,7 @@ COMMAND_LINE = {
     "crossarc.app.cli",
     "crossarc.app.commands",
     "crossarc.app.commands.analyze",
+    "crossarc.app.commands.combine",
     "crossarc.app.commands.completion",
     "crossarc.app.commands.convert",
     "crossarc.app.commands.demo",
@@ -36,10 +37,14 @@ COMMAND_LINE = {
     "crossarc.app.words",
     "crossarc.errors",
     "crossarc.models",
+    "crossarc.models.combined",
+    "crossarc.models.combined.kind",
     "crossarc.models.covington",
     "crossarc.models.covington.kind",
     "crossarc.models.graph",
     "crossarc.models.kinds",
+    "crossarc.models.neural",
+    "crossarc.models.neural.kind",
 }
 
 

@@ -17,6 +17,7 @@ import typer
 
 from crossarc import __version__
 from crossarc.app.commands.analyze import analyze
+from crossarc.app.commands.combine import combine
 from crossarc.app.commands.completion import completion
 from crossarc.app.commands.convert import convert
 from crossarc.app.commands.demo import demo
@@ -48,6 +49,7 @@ app = typer.Typer(
 
 COMMANDS = (
     train,
+    combine,
     parse,
     review,
     induce,

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from crossarc.errors import ModelError
 from crossarc.models.kinds import OptionError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "counted",
     "file_stem",
     "open_treebank",
+    "read_trees",
     "refused_options",
     "report_skipped",
     "stdin_once",
@@ -229,3 +231,19 @@ class Progress(Iterator["Sentence"]):
     def _clear(self) -> None:
         if self._dirty:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def read_trees(path: str, on_error: OnError) -> list[Sentence]:
+    """All sentences of a treebank to learn from.
+
+    Raises:
+        ModelError: there are none, or none has a head.
+    """
+    reader = open_treebank(path, on_error=on_error)
+    sentences = list(Progress(reader))
+    report_skipped(reader)
+    if not sentences:
+        raise ModelError(f"{reader.name}: no sentences to learn from: check the file")
+    if not any((one.heads >= 0).any() for one in sentences):
+        raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
+    return sentences
