@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -525,7 +524,6 @@ def test_a_large_file_is_parsed_where_it_is_looked_at(page: Page, tmp_path: Path
     path = tmp_path / "large.conllu"
     words = [ca.Sentence.build(["Sentence", str(k), "is", "here", "."]) for k in range(5000)]
     ca.write_conllu(words, path)
-    start = time.monotonic()
     page.load(path)
     assert page.text("#sentence-count") == "5,000"
     rows = "document.querySelectorAll('#list .row').length"
@@ -540,7 +538,6 @@ def test_a_large_file_is_parsed_where_it_is_looked_at(page: Page, tmp_path: Path
     known = page.text("#doubts-count")
     assert known.endswith("of 5,000 sentences parsed")
     assert int(known.partition(" ")[0].replace(",", "")) < 200
-    assert time.monotonic() - start < 60
     page.open()
     page.wait_for_text("#text", "Sentence 4999 is here .")
 
