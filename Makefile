@@ -1,4 +1,5 @@
 # make demo    install the core and run the main job
+# make serve   install what the page needs and open it in a browser
 # make test    install core and test tools; format, lint, types, docs and all tests (EXTRAS=all: every extra too)
 # make check   format, lint and types only
 # make bench   benchmarks beside the peers, which live in an environment of their own
@@ -11,12 +12,15 @@ BIN := .venv/bin
 BENCH := .venv-bench/bin
 # The last release of PyTorch's CPU build known to work; a bare `torch` pulls gigabytes.
 TORCH := torch==2.13.0
-ALL_EXTRAS := torch,spacy,ray,web,plots,images
+ALL_EXTRAS := torch,transformers,spacy,ray,web,plots,images
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo serve test check docs bench clean
 
 demo: .venv/core
 	$(BIN)/crossarc demo
+
+serve: .venv/web
+	$(BIN)/crossarc serve --open
 
 test: .venv/test $(if $(filter all,$(EXTRAS)),.venv/extras)
 	$(MAKE) --no-print-directory check docs
@@ -42,6 +46,10 @@ bench: .venv-bench/ready
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/web: .venv/core
+	$(BIN)/python -m pip install --quiet --editable ".[web]"
 	touch $@
 
 .venv/test: .venv/core

@@ -60,9 +60,9 @@ class Adjacent(Model):
 
     factors = (Factor("adjacent", "hm", _usable, _parts_of),)
 
-    def emit(self, scores: Any, single: bool, numbering: Any) -> Any:
+    def emit(self, scores: Any, limits: Any, numbering: Any) -> Any:
         """The forest of a sentence."""
-        return _emit(scores, single, numbering.get("adjacent", forest.NOT_SCORED))
+        return _emit(scores, limits[0] == 1, numbering.get("adjacent", forest.NOT_SCORED))
 
 
 class AdjacentTrees(ProjectiveTrees):

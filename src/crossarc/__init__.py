@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from crossarc.evaluation import Scores, evaluate
     from crossarc.inference import (
+        HigherOrderTrees,
         Parts,
         ProjectiveTrees,
         SpanningTrees,
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
         projective_log_prob,
         prune,
     )
+    from crossarc.models.generative import BigramModel
+    from crossarc.models.transition import TransitionModel
     from crossarc.parser import ParseOptions, Parser, load
     from crossarc.transforms import deprojectivize, projectivize
     from crossarc.treebank import Sentence, Word, read_conllu, write_conllu
@@ -65,7 +68,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BigramModel": "models.generative",
     "CrossarcError": "errors",
+    "HigherOrderTrees": "inference",
     "InfeasibleError": "errors",
     "ModelError": "errors",
     "ParseOptions": "parser",
@@ -76,6 +81,7 @@ _HOMES = {
     "Scores": "evaluation",
     "Sentence": "treebank",
     "SpanningTrees": "inference",
+    "TransitionModel": "models.transition",
     "Tree": "trees",
     "TreebankError": "errors",
     "Word": "treebank",
@@ -92,7 +98,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "BigramModel",
     "CrossarcError",
+    "HigherOrderTrees",
     "InfeasibleError",
     "ModelError",
     "ParseOptions",
@@ -103,6 +111,7 @@ __all__ = [
     "Scores",
     "Sentence",
     "SpanningTrees",
+    "TransitionModel",
     "Tree",
     "TreebankError",
     "Word",

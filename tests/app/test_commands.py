@@ -35,6 +35,8 @@ def test_version_and_help() -> None:
         b"train",
         b"parse",
         b"review",
+        b"induce",
+        b"perplexity",
         b"stats",
         b"analyze",
         b"evaluate",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.chromium import result_of
+from support.browser import result_of
 from support.drawings import ASCENT, DESCENT, SIZES, Box, Drawing, meetings
 
 from crossarc import Tree
@@ -99,8 +99,7 @@ return JSON.stringify([
 """
 
 
-# A window is never narrower than 500 pixels.
-@pytest.mark.parametrize("width", [500, 1200])
+@pytest.mark.parametrize("width", [400, 500, 1200])
 def test_small_screens_show_the_narrow_layout(width: int, tmp_path: Path) -> None:
     """One layout of each drawing at a time, and nothing is wider than the screen."""
     bank = sample("cs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from crossarc import Sentence, Tree
 from crossarc.draw import svg
 from crossarc.draw.layout import Layout
 from crossarc.draw.picture import picture
-from crossarc.draw.vector import wrap
+from crossarc.draw.vector import element, wrap
 from crossarc.treebank import sample
 
 LABELS = st.sampled_from(["", "det", "nsubj:pass", "x", "compound:prt:xx", "漢字", "w" * 25])
@@ -246,3 +247,17 @@ def test_pictures_of_the_documentation(name: str) -> None:
     assert len(list(drawing.ends())) == len(drawing.arcs)
     assert light.split("</style>")[1] == dark.split("</style>")[1]
     assert ".crossarc.dark .paper" in dark
+
+
+@pytest.mark.parametrize("sentence", sample()[::20], ids=lambda s: s.sent_id)
+def test_positions_for_scripts(sentence: Sentence) -> None:
+    """Words and arcs say which they are, and nothing else of the drawing changes."""
+    content = picture(sentence)
+    plain, marked = element(content).text, element(content, positions=True).text
+    words = re.findall(r'<g class="node" data-word="(\d+)"', marked)
+    assert [int(word) for word in words] == list(range(1, len(sentence) + 1))
+    arcs = re.findall(r'<g class="arc [^>]*data-word="(\d+)" data-head="(\d+)">', marked)
+    assert [int(head) for _, head in arcs] == sentence.heads.tolist()
+    without = re.sub(r' data-(word|head)="\d+"', "", marked)
+    without = re.sub(r'<g class="node">((?:<text [^>]*>[^<]*</text>)+)</g>', r"\1", without)
+    assert without == re.sub(r'<g class="node">((?:<text [^>]*>[^<]*</text>)+)</g>', r"\1", plain)

@@ -27,7 +27,7 @@ from support.fork_server import fast_command
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 #: The extras of pages whose examples need one.
-EXTRAS = {"torch.md": "torch"}
+EXTRAS = {"torch.md": "torch", "server.md": "starlette", "coming-from.md": "spacy"}
 
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SECONDS = 120
@@ -130,7 +130,7 @@ def is_shown(shown: list[str], output: str) -> bool:
 def test_examples_print_what_they_show(file, tmp_path, monkeypatch):
     extra = EXTRAS.get(file.name)
     if extra:
-        pytest.importorskip(extra, reason=f"extra [{extra}] is not installed")
+        pytest.importorskip(extra, reason=f"the extra with {extra} is not installed")
     monkeypatch.chdir(tmp_path)
     run_examples(file.read_text(encoding="utf-8"), file.name)
 

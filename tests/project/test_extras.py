@@ -11,6 +11,7 @@ from support.files import ROOT
 
 MODULES = {
     "torch": ["torch"],
+    "transformers": ["torch", "transformers"],
     "spacy": ["spacy"],
     "ray": ["ray"],
     "web": ["starlette", "uvicorn"],
@@ -23,7 +24,8 @@ def test_extras_are_those_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(project["optional-dependencies"]) == set(MODULES)
     core = {name.partition(">")[0] for name in project["dependencies"]}
-    assert core == {"numpy", "scipy", "numba", "typer", "rich", "msgspec", "safetensors"}
+    libraries = {"numpy", "scipy", "numba", "highspy"}
+    assert core == libraries | {"typer", "rich", "msgspec", "safetensors"}
 
 
 @pytest.mark.parametrize("extra", MODULES)

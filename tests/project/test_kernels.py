@@ -46,6 +46,7 @@ def test_every_kernel_is_compiled_by_warmup() -> None:
     assert set(kernel_modules()) == found
     used = modules_used("from crossarc.kernels.warmup import warmup; warmup(['stats'])")
     assert sorted(used) == [
+        "crossarc.inference.transition.attardi.machine",
         "crossarc.inference.transition.covington",
         *["crossarc.trees.measures"] * 4,
     ]

@@ -32,6 +32,10 @@ def test_what_the_wheel_holds(built: Path) -> None:
     assert "crossarc/py.typed" in names
     for data in ("treebank/sample.conllu", "draw/page.css", "draw/page.js"):
         assert f"crossarc/{data}" in names
+    folder = ROOT / "src" / "crossarc" / "app" / "server" / "static"
+    static = {f"crossarc/app/server/static/{path.name}" for path in folder.iterdir()}
+    assert len(static) > 5
+    assert static <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if "__pycache__" in name or "tests" in name]
 

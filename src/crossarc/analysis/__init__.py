@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crossarc.analysis.attardi import DegreeStudy, study_degrees
 from crossarc.analysis.constraints import (
     ConstraintStudy,
     Example,
@@ -14,6 +15,7 @@ from crossarc.analysis.profile import Profile, profile
 
 __all__ = [
     "ConstraintStudy",
+    "DegreeStudy",
     "Example",
     "Examples",
     "Profile",
@@ -22,4 +24,5 @@ __all__ = [
     "fit_quadratic",
     "profile",
     "study_constraints",
+    "study_degrees",
 ]

@@ -17,13 +17,17 @@ import typer
 
 from crossarc import __version__
 from crossarc.app.commands.analyze import analyze
+from crossarc.app.commands.combine import combine
 from crossarc.app.commands.completion import completion
 from crossarc.app.commands.convert import convert
 from crossarc.app.commands.demo import demo
 from crossarc.app.commands.draw import draw
 from crossarc.app.commands.evaluate import evaluate
+from crossarc.app.commands.induce import induce
 from crossarc.app.commands.parse import parse
+from crossarc.app.commands.perplexity import perplexity
 from crossarc.app.commands.review import review
+from crossarc.app.commands.serve import serve
 from crossarc.app.commands.stats import stats
 from crossarc.app.commands.train import train
 from crossarc.app.commands.warmup import warmup
@@ -45,13 +49,17 @@ app = typer.Typer(
 
 COMMANDS = (
     train,
+    combine,
     parse,
     review,
+    induce,
+    perplexity,
     stats,
     analyze,
     evaluate,
     draw,
     convert,
+    serve,
     warmup,
     demo,
     completion,

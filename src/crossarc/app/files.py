@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from crossarc.errors import ModelError
 from crossarc.models.kinds import OptionError
 
 if TYPE_CHECKING:
@@ -29,9 +31,11 @@ __all__ = [
     "Progress",
     "SourceFormatOption",
     "WorkersOption",
+    "check_writable",
     "counted",
     "file_stem",
     "open_treebank",
+    "read_trees",
     "refused_options",
     "report_skipped",
     "stdin_once",
@@ -142,6 +146,15 @@ def stdin_once(*paths: str | None) -> None:
         raise typer.BadParameter("standard input (-) can be read only once")
 
 
+def check_writable(path: str, flag: str) -> None:
+    """Refuse a file that cannot be written, before the work and not after it."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir() or Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise typer.BadParameter(
+            f"{path}: cannot write a file there; check the path", param_hint=flag
+        )
+
+
 @contextmanager
 def refused_options() -> Iterator[None]:
     """Turn options that do not fit into wrong usage, with the names that they have in the shell."""
@@ -218,3 +231,19 @@ class Progress(Iterator["Sentence"]):
     def _clear(self) -> None:
         if self._dirty:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def read_trees(path: str, on_error: OnError) -> list[Sentence]:
+    """All sentences of a treebank to learn from.
+
+    Raises:
+        ModelError: there are none, or none has a head.
+    """
+    reader = open_treebank(path, on_error=on_error)
+    sentences = list(Progress(reader))
+    report_skipped(reader)
+    if not sentences:
+        raise ModelError(f"{reader.name}: no sentences to learn from: check the file")
+    if not any((one.heads >= 0).any() for one in sentences):
+        raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
+    return sentences

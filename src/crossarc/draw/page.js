@@ -3,6 +3,7 @@
 (() => {
   const byId = (name) => document.getElementById(name);
   const keys = {};
+  window.crossarc = { keys };
 
   function switchTheme() {
     const root = document.documentElement;
@@ -123,6 +124,6 @@
       && document.activeElement.type !== "checkbox";
     if (typing || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
     event.preventDefault();
-    keys[event.key]();
+    keys[event.key](event);
   });
 })();

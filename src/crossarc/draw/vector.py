@@ -20,7 +20,7 @@ from crossarc.draw.layout import (
     Root,
     TokenSpan,
 )
-from crossarc.draw.picture import Arc, Drawable, Node, Picture, picture
+from crossarc.draw.picture import Arc, Drawable, Picture, picture
 from crossarc.draw.style import Legend, Theme, arc_title, drawing_rules, number, text_element
 
 if TYPE_CHECKING:
@@ -127,13 +127,18 @@ def element(
     width: float | None = WIDTH,
     theme: Theme = "auto",
     style: str = "",
+    positions: bool = False,
 ) -> Figure:
-    """A picture as an `svg` element, with rules of style where no page has them."""
+    """A picture as an `svg` element, with rules of style where no page has them.
+
+    Args:
+        positions: whether words and arcs have `data-word`, and arcs `data-head`, for a script.
+    """
     inner = None if width is None else width - 2 * _PAD
     lines = wrap(content, inner)
     legend = Legend(content)
     total = max([line.width for line in lines] + [legend.width]) + 2 * _PAD
-    drawn = _Drawing(content, total)
+    drawn = _Drawing(content, total, positions)
     top = _PAD
     for line in lines:
         drawn.add(line, top)
@@ -227,9 +232,10 @@ def _cut_arcs(content: Picture) -> list[int]:
 class _Drawing:
     """Lines of a picture, as elements; `mirrored` where words run from right to left."""
 
-    def __init__(self, content: Picture, total: float) -> None:
+    def __init__(self, content: Picture, total: float, positions: bool) -> None:
         self.content = content
         self.total = total
+        self.positions = positions
         self.mirrored = content.is_right_to_left
         self.pieces: dict[Arc, list[str]] = {arc: [] for arc in content.arcs}
         self.titles = {arc: escape(arc_title(content, arc)) for arc in content.arcs}
@@ -245,7 +251,9 @@ class _Drawing:
     def arcs(self) -> Iterator[str]:
         """One group an arc."""
         for arc, pieces in self.pieces.items():
-            yield f'<g class="arc {arc.kind}"{_strength(arc)}><title>{self.titles[arc]}</title>'
+            ends = f' data-word="{arc.dependent}" data-head="{arc.head}"' if self.positions else ""
+            yield f'<g class="arc {arc.kind}"{_strength(arc)}{ends}>'
+            yield f"<title>{self.titles[arc]}</title>"
             yield from pieces
             yield "</g>"
 
@@ -331,7 +339,7 @@ class _Drawing:
                 half = line.cells[index] / 2
                 bar = f"M{number(x - half)} {number(foot + 2)}h{number(2 * half)}"
                 self.texts.append(f'<path class="bar" d="{bar}"/>')
-            self.texts.append(self._node(self.content.nodes[line.first - 1 + index], x, y))
+            self.texts.append(self._node(line.first + index, x, y))
         rows = self.content.has_tags + self.content.has_probabilities
         self.bottom = y + rows * _ROW + (TAG_SIZE if rows else FORM_SIZE) * 0.3
         if self.content.tokens:
@@ -339,8 +347,9 @@ class _Drawing:
                 self.texts.append(self._token(token, self.bottom + 4))
             self.bottom += 6 + LABEL_SIZE * 1.2
 
-    def _node(self, node: Node, x: float, y: float) -> str:
+    def _node(self, position: int, x: float, y: float) -> str:
         """A word and what stands below it, with a tooltip if there is more to say."""
+        node = self.content.nodes[position - 1]
         direction = ' direction="rtl"' if self.mirrored else ""
         parts = [text_element("word", x, y, node.form, direction)]
         if self.content.has_tags:
@@ -351,9 +360,10 @@ class _Drawing:
             parts.append(text_element("probability", x, y + _ROW, node.probability_text))
         title = f"<title>{escape(node.details)}</title>" if node.details else ""
         kind = "node" if node.arc else "node empty"
-        if not title and node.arc:
+        data = f' data-word="{position}"' if self.positions else ""
+        if not (title or data) and node.arc:
             return "".join(parts)
-        return f'<g class="{kind}">{title}{"".join(parts)}</g>'
+        return f'<g class="{kind}"{data}>{title}{"".join(parts)}</g>'
 
     def _token(self, token: TokenSpan, y: float) -> str:
         """A bracket below the words of a multiword token, and its form."""

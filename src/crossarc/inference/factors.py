@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from crossarc.errors import ScoreError
 from crossarc.inference.runtime.batch import Batch
 
-__all__ = ["SIBLING", "Factor", "FactorScores", "Given", "Parts"]
+__all__ = [
+    "GRANDCHILD",
+    "GRAND_SIBLING",
+    "SIBLING",
+    "TRI_SIBLING",
+    "Factor",
+    "FactorScores",
+    "Given",
+    "Parts",
+]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -114,8 +124,7 @@ class FactorScores:
         self._allocate()
         for index, one in enumerate(arrays):
             if isinstance(one, Parts):
-                self.listed[index] = self._checked_parts(index, one)
-                self._keep_parts(index)
+                self._accept_parts(index, one)
             else:
                 self._keep_array(index, self._checked_array(index, one))
 
@@ -124,12 +133,13 @@ class FactorScores:
     def _allocate(self) -> None:
         self._arrays: dict[int, Floats] = {}
 
-    def _keep_parts(self, index: int) -> None:
-        """`listed` has them."""
+    def _accept_parts(self, index: int, given: Parts) -> None:
+        self.listed[index] = self._checked_parts(index, given)
 
-    def _keep_array(self, index: int, array: Floats) -> None:
+    def _keep_array(self, index: int, given: NDArray[Any]) -> None:
+        array = np.array(given, np.float64, order="C")
         is_finite = np.isfinite(array).all()
-        self._arrays[index] = array.copy() if is_finite else self._usable_only(index, array)
+        self._arrays[index] = array if is_finite else self._usable_only(index, array)
 
     def dense(self, index: int) -> Floats:
         """The scores of a sentence as a dense array; what trees cannot use means nothing."""
@@ -149,14 +159,31 @@ class FactorScores:
         listed = self.listed[index]
         return self.dense(index).reshape(-1) if listed is None else listed[0]
 
-    def shaped(self, index: int, values: Floats) -> Floats:
-        """One value for each of `scores`, in the shape that was given."""
+    def part_numbers(self, index: int, first: int) -> Shorts | None:
+        """The numbers in a forest of all parts, flat, where those of `scores` begin with `first`.
+
+        -1 for parts that are not among them; None where they follow each other.
+        """
+        listed = self.listed[index]
+        if listed is None:
+            return None
+        numbers = np.full(math.prod(self.factor.shape(self._batch.width(index))), -1, np.int32)
+        used = np.flatnonzero(listed[1] >= 0)
+        numbers[listed[1][used]] = first + used
+        return numbers
+
+    def shaped(self, index: int, values: Floats, missing: float) -> Floats:
+        """One value for each of `scores`, in the shape that was given.
+
+        Args:
+            missing: the value of parts that `scores` lacks, because no tree has them.
+        """
         if self.listed[index] is not None:
             return values
         return values.reshape(self.factor.shape(self._batch.width(index)))
 
-    def given(self, index: int, weight: float = 1.0) -> Given:
-        """The factor of one sentence, as it was given, times a weight."""
+    def given(self, index: int, weight: float = 1.0) -> Any:
+        """The factor of one sentence, as an argument of a constructor, times a weight."""
         listed = self.listed[index]
         if listed is None:
             return self.dense(index) * weight
@@ -193,16 +220,23 @@ class FactorScores:
             return [one[(slice(w),) * order] for one, w in zip(given, widths, strict=True)]
         return list(given)
 
-    def _checked_array(self, index: int, given: Any) -> Floats:
+    def _checked_array(self, index: int, given: Any) -> NDArray[Any]:
         array, shape = np.asarray(given), self.factor.shape(self._batch.width(index))
         if array.shape != shape or array.dtype.kind not in "fiu":
             raise ScoreError(
                 f"{self._batch.name(index)}{self.factor.name} must be real numbers {shape}, "
                 f"[{', '.join(self.factor.axes)}]: got {array.dtype} {array.shape}"
             )
-        return np.ascontiguousarray(array, np.float64)
+        return array
 
     def _checked_parts(self, index: int, given: Parts) -> tuple[Floats, Ints]:
+        indices = self._flat_indices(index, given)
+        self._check_distinct(index, indices)
+        usable = self._usable(index).reshape(-1)[indices]
+        return self._checked_scores(index, given, usable), np.where(usable, indices, -1)
+
+    def _flat_indices(self, index: int, given: Parts) -> Ints:
+        """The indices of listed parts in the flat dense array."""
         width, name = self._batch.width(index), f"{self._batch.name(index)}{self.factor.name}"
         order, shape = len(self.factor.axes), self.factor.shape(width)
         if given.index.shape[1] != order:
@@ -210,22 +244,28 @@ class FactorScores:
                 f"{name} parts have {order} indices, [{', '.join(self.factor.axes)}]: got "
                 f"{given.index.shape[1]}"
             )
-        outside = (given.index >= width).any(axis=1)
-        if outside.any():
-            where = given.index[outside][0].tolist()
+        if given.index.max(initial=0) >= width:
+            where = given.index[(given.index >= width).any(axis=1)][0].tolist()
             raise ScoreError(f"{name} part {where} is not in a sentence of {width - 1}")
-        indices = np.ravel_multi_index(tuple(given.index.T.astype(np.int64)), shape)
-        if len(np.unique(indices)) < len(indices):
-            ordered = np.sort(indices)
-            twice = ordered[:-1][ordered[1:] == ordered[:-1]][0]
-            where = [int(i) for i in np.unravel_index(twice, shape)]
+        found = np.ravel_multi_index(tuple(given.index.T.astype(np.int64)), shape)
+        return np.atleast_1d(found)
+
+    def _check_distinct(self, index: int, indices: Ints) -> None:
+        ordered = np.sort(indices)
+        twice = ordered[:-1][ordered[1:] == ordered[:-1]]
+        if len(twice):
+            shape = self.factor.shape(self._batch.width(index))
+            where = [int(i) for i in np.unravel_index(twice[0], shape)]
+            name = f"{self._batch.name(index)}{self.factor.name}"
             raise ScoreError(f"{name} part {where} is listed twice")
-        usable = self._usable(index).reshape(-1)[indices]
+
+    def _checked_scores(self, index: int, given: Parts, usable: Bools) -> Floats:
+        """The scores of listed parts, 0 where no tree has them."""
         scores = np.where(usable, given.score, 0.0)
         bad = ~np.isfinite(scores)
         if bad.any():
             self._refuse(index, given.index[bad][0].tolist(), scores[bad][0])
-        return scores, np.where(usable, indices, -1)
+        return scores
 
     def _usable(self, index: int) -> Bools:
         return self.factor.usable(self._batch.square(index) > -np.inf, self._single)
@@ -285,3 +325,61 @@ def _sibling_parts(heads: Ints) -> Ints:
 #: sibling[h, s, m], one for every arc h -> m: s is the modifier of h nearest to m between h and m,
 #: or s = h when there is none.
 SIBLING = Factor("sibling", "hsm", _usable_siblings, _sibling_parts, one_per_word=True)
+
+
+def _usable_grandchildren(allowed: Bools, single: bool) -> Bools:
+    """Where both arcs are allowed and have three words."""
+    usable: Bools = allowed[:, :, None] & allowed[None, :, :]
+    usable &= ~np.eye(len(allowed), dtype=bool)[:, None, :]
+    return usable
+
+
+def _grandchild_parts(heads: Ints) -> Ints:
+    """(g, h, m) for every arc of a tree whose head is not the root."""
+    words = np.flatnonzero(heads > 0) + 1
+    middle = heads[words - 1]
+    return np.stack([heads[middle - 1], middle, words], axis=1)
+
+
+def _usable_grand_siblings(allowed: Bools, single: bool) -> Bools:
+    distinct = ~np.eye(len(allowed), dtype=bool)
+    usable: Bools = (
+        _usable_grandchildren(allowed, single)[:, :, None, :]
+        & _usable_siblings(allowed, single)[None]
+        & distinct[:, None, :, None]
+    )
+    return usable
+
+
+def _grand_sibling_parts(heads: Ints) -> Ints:
+    """(g, h, s, m) for every arc of a tree whose head is not the root."""
+    parts = _sibling_parts(heads)[heads > 0]
+    return np.column_stack([heads[parts[:, 0] - 1], parts])
+
+
+def _usable_tri_siblings(allowed: Bools, single: bool) -> Bools:
+    two = _usable_siblings(allowed, single)
+    nodes = np.arange(len(allowed))
+    two[nodes, nodes] = False
+    usable: Bools = two[:, :, :, None] & two[:, None, :, :]
+    return usable
+
+
+def _tri_sibling_parts(heads: Ints) -> Ints:
+    """(h, t, s, m) for three modifiers of a tree that follow each other on one side."""
+    parts = _sibling_parts(heads)
+    parts = parts[parts[:, 0] != parts[:, 1]]
+    before = _sibling_parts(heads)[parts[:, 1] - 1, 1]
+    found: Ints = np.column_stack([parts[:, 0], before, parts[:, 1:]])[before != parts[:, 0]]
+    return found
+
+
+#: grandchild[g, h, m], one for every arc h -> m with h != 0: g is the head of h.
+GRANDCHILD = Factor("grandchild", "ghm", _usable_grandchildren, _grandchild_parts)
+
+#: grand_sibling[g, h, s, m], one for every arc h -> m with h != 0: g and s as above.
+GRAND_SIBLING = Factor("grand_sibling", "ghsm", _usable_grand_siblings, _grand_sibling_parts)
+
+#: tri_sibling[h, t, s, m], one for every three modifiers of h that follow each other on one side, t
+#: the innermost.
+TRI_SIBLING = Factor("tri_sibling", "htsm", _usable_tri_siblings, _tri_sibling_parts)

@@ -34,13 +34,17 @@ ROOMS = {
     "trees": Room("measures of trees", 3.4),
     "text": Room("text to words", 4.1),
     "inference": Room("batches of scores", 1.9),
+    "inference.higher": Room("crossing trees, higher order", 9.8),
     "inference.forest": Room("packed forests", 9.6),
     "inference.projective": Room("projective trees", 44.7),
+    "inference.projective.automata": Room("projective trees, higher order", 14.0),
     "inference.spanning": Room("spanning trees", 42.3),
     "inference.transition": Room("Covington's algorithm", 5.2),
+    "inference.transition.attardi": Room("Attardi's system", 19.0),
     "learning": Room("learning", 0.7),
     "models": Room("scores of arcs and labels", 6.6),
     "models.covington": Room("transition parsers", 20.3),
+    "models.generative": Room("generative models", 2.0),
     "models.tagging": Room("tags and lemmas", 3.9),
 }
 
@@ -78,7 +82,11 @@ PARTS = {
             "inference.spanning.matrix_tree.sums",
         ),
     ),
-    "stats": Part("measures of trees", 4.0, ("trees", "inference.transition")),
+    "stats": Part(
+        "measures of trees",
+        4.0,
+        ("trees", "inference.transition.covington", "inference.transition.attardi.machine"),
+    ),
     "train": Part(
         "training",
         30.0,

@@ -35,7 +35,12 @@ __all__ = [
 
 RootRule = Literal["single", "multi"]
 
-_MODULES = {"graph": "crossarc.models.graph", "covington": "crossarc.models.covington.kind"}
+_MODULES = {
+    "graph": "crossarc.models.graph",
+    "covington": "crossarc.models.covington.kind",
+    "neural": "crossarc.models.neural.kind",
+    "combined": "crossarc.models.combined.kind",
+}
 _REGISTERED: dict[str, Kind] = {}
 
 # At most so many percent of non-projective arcs, and projective trees parse better than all trees

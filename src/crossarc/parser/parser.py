@@ -72,11 +72,13 @@ class Parser(Described):
             sentences: heads that are missing (`_`) are learnt around.
             dev: held-out sentences: decide when to stop, and how sure to be.
             kind: the best of all trees by the scores of arcs ("graph"), or one pair of words after
-                the other ("covington"): one tree without probabilities, in about linear time.
+                the other ("covington"): one tree without probabilities, in about linear time. A
+                neural network can score arcs ("neural"), or both models together ("combined").
             predicted_tags: learn from tags as a tagger gives them, for parsing raw text.
             text: whether to learn a tokeniser and a tagger as well.
             progress: called with the stage that begins, and within passes with how far they are.
-            options: of the kind: `GraphOptions`, `CovingtonOptions`. All have `projective` and
+            options: of the kind: `GraphOptions`, `CovingtonOptions`, `NeuralOptions`,
+                `CombinedOptions`. All have `projective` and
                 `root` (the trees to choose from; by default as in the treebank, but for
                 "covington" arcs may always cross), `passes` (at most), `seed` and `threads` (the
                 result does not depend on it); "graph" has `learner`, "covington" `max_degree` and
@@ -100,6 +102,30 @@ class Parser(Described):
                 progress=progress,
             )
         )
+
+    @classmethod
+    def combine(
+        cls,
+        parsers: Iterable[Parser],
+        dev: Iterable[Sentence] = (),
+        *,
+        threads: int | None = None,
+    ) -> Parser:
+        """One parser from several, by the probabilities that they give to arcs and labels.
+
+        The score of an arc is the weighted sum of the logarithms of its probabilities, and so are
+        those of labels; what the parsers are trained on and how may differ. Combine parsers that
+        differ: a linear and a neural one.
+
+        Args:
+            dev: held-out sentences, on which the weights are fitted; with none, all count alike.
+
+        Raises:
+            ModelError: fewer than two parsers, or one without probabilities.
+        """
+        from crossarc.parser.combination import combine
+
+        return combine(list(parsers), list(dev), threads=threads)
 
     @property
     def kind(self) -> str:

@@ -11,26 +11,13 @@ from support.brute_force import sibling_parts
 from support.trees import all_trees
 
 from crossarc import Parts, ProjectiveTrees, ScoreError
-from crossarc.inference.factors import SIBLING, Factor, FactorScores
+from crossarc.inference.factors import GRANDCHILD, SIBLING, FactorScores
+from crossarc.inference.projective.automata.model import HeadAutomata
 from crossarc.inference.projective.first_order.rules import FirstOrder
 from crossarc.inference.projective.model import Model, model_for
 from crossarc.inference.projective.sibling.factor import SiblingFactor
 from crossarc.inference.projective.sibling.rules import Sibling
 from crossarc.inference.runtime.batch import Batch
-
-
-def _usable_grandparents(allowed: Any, single: bool) -> Any:
-    """[g, h, m]: both arcs allowed."""
-    return allowed[:, :, None] & allowed[None, :, :]
-
-
-def _grandparents(heads: Any) -> Any:
-    words = np.flatnonzero(heads > 0) + 1
-    inner = heads[words - 1]
-    return np.stack([heads[inner - 1], inner, words], axis=1)
-
-
-GRANDCHILD = Factor("grandchild", "ghm", _usable_grandparents, _grandparents)
 
 
 def test_parts_of_trees() -> None:
@@ -45,7 +32,7 @@ def test_a_factor_is_described_in_a_few_lines(kind: str) -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=(4, 4, 4))
     batch = Batch([np.zeros((3, 3)), np.zeros((4, 4))])
-    index = np.argwhere(_usable_grandparents(batch.square(1) > -np.inf, False))
+    index = np.argwhere(GRANDCHILD.usable(batch.square(1) > -np.inf, False))
     parts = Parts(index[::-1], values[tuple(index[::-1].T)])
     given = values if kind == "dense" else parts
     held = FactorScores(GRANDCHILD, [np.zeros((3, 3, 3)), given], batch, False)
@@ -57,7 +44,9 @@ def test_a_factor_is_described_in_a_few_lines(kind: str) -> None:
     assert twice.of_tree(1, np.array([0, 1, 2])) == [2 * values[0, 1, 2], 2 * values[1, 2, 3]]
     usable = tuple(index.T)
     np.testing.assert_array_equal(held.dense(1)[usable], values[usable])
-    assert held.shaped(1, held.scores(1)).shape == ((4, 4, 4) if kind == "dense" else (len(index),))
+    assert held.shaped(1, held.scores(1), 0.0).shape == (
+        (4, 4, 4) if kind == "dense" else (len(index),)
+    )
 
 
 def test_messages_name_axes_and_sentence() -> None:
@@ -97,7 +86,7 @@ def test_packed_and_dense_siblings_are_the_same() -> None:
 class _Both(Model):
     factors = (SIBLING, GRANDCHILD)
 
-    def emit(self, scores: Any, single: bool, numbering: Mapping[str, Any]) -> Any:
+    def emit(self, scores: Any, limits: Any, numbering: Mapping[str, Any]) -> Any:
         raise NotImplementedError
 
 
@@ -108,4 +97,9 @@ def test_the_smallest_model_that_scores_all_factors_is_chosen() -> None:
     assert isinstance(model_for(models, ["grandchild"]), _Both)
     assert isinstance(model_for(models, ["grandchild", "sibling"]), _Both)
     with pytest.raises(ScoreError, match="no model scores these factors together: grandchild"):
-        model_for(ProjectiveTrees.models, ["grandchild"])
+        model_for((Sibling(), FirstOrder()), ["grandchild"])
+    with pytest.raises(ScoreError, match=r"no model scores .* within max_modifiers: none"):
+        model_for((Sibling(), FirstOrder()), [], True)
+    assert isinstance(model_for(ProjectiveTrees.models, ["sibling"]), Sibling)
+    assert isinstance(model_for(ProjectiveTrees.models, ["sibling"], True), HeadAutomata)
+    assert isinstance(model_for(ProjectiveTrees.models, ["tri_sibling"]), HeadAutomata)

@@ -1,10 +1,11 @@
-"""ProjectiveTrees: the laws, first order and with sibling factors."""
+"""ProjectiveTrees: the laws, first order, with sibling factors, third order, with limits."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from support.brute_force import Heads, projective_tree
+from support.higher_order_laws import HigherOrder, HigherOrderLaws
 from support.information_laws import InformationLaws
 from support.laws import DistributionLaws
 from support.sibling_laws import Sibling, SiblingLaws
@@ -34,3 +35,14 @@ class TestLargeSiblingFactors(Sibling, SumLaws, TreeLaws, InformationLaws):
     scale = 1000.0
     test_entropy_is_largest_when_all_trees_are_alike = None
     test_divergence_between_root_rules = None
+
+
+class TestThirdOrder(HigherOrderLaws):
+    """All factors: automata know a grandparent and two modifiers."""
+
+
+class TestLimits(HigherOrder, SumLaws):
+    """Two modifiers of a node at most, which are counted."""
+
+    names = ("tri_sibling", "sibling")
+    limit = 2

@@ -26,7 +26,7 @@ from crossarc.app.selection import Headless
 from crossarc.errors import TreebankError
 
 if TYPE_CHECKING:
-    from crossarc.analysis import ConstraintStudy, Examples
+    from crossarc.analysis import ConstraintStudy, DegreeStudy, Examples
 
 __all__ = ["analyze"]
 
@@ -68,6 +68,13 @@ def analyze(
     order: Annotated[
         PairOrder, typer.Option(help="Which pairs of words are tried first.")
     ] = PairOrder.incremental,
+    attardi: Annotated[
+        bool,
+        typer.Option(
+            "--attardi",
+            help="Show which degrees of Attardi's transition system the trees need instead.",
+        ),
+    ] = False,
     source: SourceFormatOption = Format.conllu,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
@@ -82,6 +89,18 @@ def analyze(
     stdin_once(*files)
     _check_usage(layout, output, html, show)
     names = treebank_names(files)
+    if attardi:
+        if html is not None or show is not None or order is not PairOrder.incremental:
+            raise typer.BadParameter("--attardi goes without --html, --show and --order")
+        from crossarc.app.reports.degrees import FORMATS as DEGREE_FORMATS
+
+        degrees = [
+            (name, _degrees(file, source, on_error))
+            for name, file in zip(names, files, strict=True)
+        ]
+        with open_output(output) as write:
+            write(DEGREE_FORMATS[layout](degrees).encode(errors="replace"))
+        return
     studies = [
         (name, _study(file, source, on_error, order, show, has_page=html is not None))
         for name, file in zip(names, files, strict=True)
@@ -139,12 +158,28 @@ def _study(
     sentences = headless.watch(Progress(reader))
     study = study_constraints(sentences, constraints, order=order.value, examples=examples)
     report_skipped(reader)
-    incomplete = study.profile.incomplete
-    if study.sentences == 0:
-        what = "no sentence has a head for every word" if incomplete else "there is no sentence"
-        raise TreebankError(f"{what}; give a treebank with trees", source=reader.name)
+    _check_trees(study.sentences, study.profile.incomplete, reader.name)
     headless.report()
     return study
+
+
+def _degrees(file: str, source: Format, on_error: OnError) -> DegreeStudy:
+    from crossarc.analysis import study_degrees
+
+    reader = open_treebank(file, format=source, on_error=on_error)
+    headless = Headless(reader.name)
+    study = study_degrees(headless.watch(Progress(reader)))
+    report_skipped(reader)
+    _check_trees(study.sentences, study.incomplete, reader.name)
+    headless.report()
+    return study
+
+
+def _check_trees(sentences: int, incomplete: int, source: str) -> None:
+    """Refuse a treebank without trees."""
+    if sentences == 0:
+        what = "no sentence has a head for every word" if incomplete else "there is no sentence"
+        raise TreebankError(f"{what}; give a treebank with trees", source=source)
 
 
 def _listing(name: str, which: str, study: ConstraintStudy) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -15,12 +14,11 @@ import typer
 from crossarc.app.files import (
     OnError,
     OnErrorOption,
-    Progress,
     WorkersOption,
+    check_writable,
     counted,
-    open_treebank,
+    read_trees,
     refused_options,
-    report_skipped,
     stdin_once,
 )
 from crossarc.errors import ModelError
@@ -33,6 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
+_BEST = "combined"
+# Words of a pass over the treebank that one second is enough for: on two cores, and on a large GPU.
+_WORDS_PER_SECOND = {"cpu": 1_300.0, "cuda": 20_000.0}
+_DEVICE_NAMES = {"cpu": "CPU with two cores", "cuda": "large GPU"}
 _SUMMARIES = "; ".join(f"{name}: {find_kind(name).summary}" for name in kind_names())
 
 
@@ -48,8 +50,17 @@ def train(
         ),
     ] = None,
     kind: Annotated[
-        str, typer.Option(metavar="|".join(kind_names()), help=f"{_SUMMARIES}.")
-    ] = "graph",
+        str | None,
+        typer.Option(
+            metavar="|".join(kind_names()),
+            help=f"{_SUMMARIES}. By default graph.",
+            show_default=False,
+        ),
+    ] = None,
+    best: Annotated[
+        bool,
+        typer.Option("--best", help="As accurate as can be, whatever the time: kind combined."),
+    ] = False,
     projective: Annotated[
         bool | None,
         typer.Option(
@@ -84,15 +95,20 @@ def train(
     """
     from crossarc.parser import Parser
 
+    if best and kind not in (None, _BEST):
+        raise typer.BadParameter(f"is the kind {_BEST!r}: give one of the two", param_hint="--best")
+    kind = kind or (_BEST if best else "graph")
     options = {"projective": projective, "root": root, "passes": passes, **of_kind}
     given = {name: value for name, value in options.items() if value is not None}
     with refused_options():
         find_kind(kind).build_options(given)
     stdin_once(file, dev)
-    _check_writable(output)
-    sentences = _read(file, on_error)
-    held_out = None if dev is None else _read(dev, on_error)
+    check_writable(output, "-o")
+    sentences = read_trees(file, on_error)
+    held_out = None if dev is None else read_trees(dev, on_error)
     _warn(file, sentences)
+    if best:
+        _say_how_long(sentences, given)
     shown = _Shown()
     parser = Parser.train(
         sentences,
@@ -154,26 +170,6 @@ def _with_kind_flags(command: Callable[..., None]) -> None:
 _with_kind_flags(train)
 
 
-def _read(path: str, on_error: OnError) -> list[Sentence]:
-    reader = open_treebank(path, on_error=on_error)
-    sentences = list(Progress(reader))
-    report_skipped(reader)
-    if not sentences:
-        raise ModelError(f"{reader.name}: no sentences to learn from: check the file")
-    if not any((one.heads >= 0).any() for one in sentences):
-        raise ModelError(f"{reader.name}: no word has a HEAD: give a treebank with trees")
-    return sentences
-
-
-def _check_writable(path: str) -> None:
-    """Fail before the work, not after it."""
-    folder = Path(path).resolve().parent
-    if not folder.is_dir() or Path(path).is_dir() or not os.access(folder, os.W_OK):
-        raise typer.BadParameter(
-            f"{path}: cannot write a file there; check the path", param_hint="-o"
-        )
-
-
 def _save(parser: Parser, output: str) -> None:
     """Save the parser; where that fails, among the temporary files: training takes long."""
     try:
@@ -209,6 +205,25 @@ def _warn(path: str, sentences: list[Sentence]) -> None:
             print(
                 f"crossarc: {path}: {column} is empty: the parser will know none", file=sys.stderr
             )
+
+
+def _say_how_long(sentences: list[Sentence], given: Mapping[str, Any]) -> None:
+    """An estimate, as the training of a network takes long; it is by far the longest part."""
+    options: Any = find_kind(_BEST).build_options(given)
+    device = "cuda" if (options.device or _default_device()).startswith("cuda") else "cpu"
+    networks = options.members.split(",").count("neural")
+    words = sum(map(len, sentences)) * options.passes * networks
+    minutes = words / _WORDS_PER_SECOND[device] / 60.0
+    print(
+        f"crossarc: training takes about {minutes:.0f} minutes on a {_DEVICE_NAMES[device]}",
+        file=sys.stderr,
+    )
+
+
+def _default_device() -> str:
+    from crossarc.models.neural.model import default_device
+
+    return str(default_device())
 
 
 def _say_what_was_learnt(parser: Parser, output: str) -> None:

@@ -13,7 +13,16 @@ from crossarc.analysis import ConstraintStudy
 from crossarc.analysis.constraints import GROUPS, count_group
 from crossarc.app.tables import text_table
 
-__all__ = ["FORMATS", "Named", "Table", "fixed", "markdown_table", "measures", "study_tables"]
+__all__ = [
+    "FORMATS",
+    "Named",
+    "Table",
+    "fixed",
+    "markdown_table",
+    "measures",
+    "study_tables",
+    "tex_table",
+]
 
 Named = tuple[str, ConstraintStudy]
 
@@ -197,10 +206,11 @@ def _bars(cells: Sequence[str]) -> str:
 
 def _tex(studies: Sequence[Named]) -> str:
     """Tables for LaTeX without packages."""
-    return "\n".join(map(_tex_table, study_tables(studies)))
+    return "\n".join(map(tex_table, study_tables(studies)))
 
 
-def _tex_table(table: Table) -> str:
+def tex_table(table: Table) -> str:
+    """A table with its caption, for LaTeX."""
     header, *rows = (" & ".join(map(_tex_cell, row)) + r" \\" for row in table.rows)
     columns = "l" + "r" * (len(table.rows[0]) - 1)
     return "\n".join(

@@ -53,6 +53,8 @@ class ForestSolver:
 
     def __init__(self, owner: ForestTrees[Any]) -> None:
         self._owner = owner
+        # log Z and the marginals of all parts, or their logarithms, of each sentence.
+        self._tables: dict[bool, list[tuple[tuple[float, float], Floats]]] = {}
 
     @once
     def totals(self) -> Floats:
@@ -60,7 +62,9 @@ class ForestSolver:
         from crossarc.inference.forest.inside import log_total
 
         owner = self._owner
-        pairs = owner._answers.all(lambda index: log_total(owner._forest(index)))
+        pairs = [pair for pair, _ in next(iter(self._tables.values()), [])]
+        if not pairs:
+            pairs = owner._answers.all(lambda index: log_total(owner._forest(index)))
         return np.ascontiguousarray(np.reshape(pairs, (-1, 2)).T, np.float64)
 
     #: Trees are found one by one.
@@ -71,18 +75,26 @@ class ForestSolver:
         return TreeDistribution._flat_marginals(self._owner, logs)
 
     def marginals(self, index: int, part: str, logs: bool) -> Floats:
-        """See `Solver`."""
+        """See `Solver`; one pass for all kinds of parts."""
         from crossarc.inference.forest.inside import marginals
 
         owner = self._owner
 
-        def table_of(sentence: int) -> Floats:
+        def sums_of(sentence: int) -> tuple[tuple[float, float], Floats]:
             forest = owner._forest(sentence)
             table = np.empty(len(forest.score))
-            marginals(forest, logs, table)
-            return owner._shaped(sentence, part, table)
+            return marginals(forest, logs, table), table
 
-        return owner._answers.once(("marginals", part, logs), table_of)[index]
+        if logs not in self._tables:
+            self._tables[logs] = owner._answers.all(sums_of)
+        missing = -np.inf if logs else 0.0
+        shaped = owner._answers.once(
+            ("marginals", part, logs),
+            lambda sentence: owner._shaped(
+                sentence, part, self._tables[logs][sentence][1], missing
+            ),
+        )
+        return shaped[index]
 
     def best(self, index: int) -> Tree | None:
         """See `Solver`."""

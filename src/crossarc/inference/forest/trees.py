@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ScoreError
 from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.distribution import Root, TreeDistribution
-from crossarc.inference.factors import FactorScores
+from crossarc.inference.factors import Factor, FactorScores
 from crossarc.inference.forest.arrays import Arrays, Forest, Numbering, numbered
 from crossarc.inference.forest.solver import ForestSolver, Solver
 from crossarc.inference.questions.information import has_several_roots
@@ -116,8 +116,9 @@ class ForestTrees(TreeDistribution[Size]):
         if last is None or last[0] != index:
             scores, ranges = self._batch.scores(index), self._part_ranges(index)
             numbering = {
-                name: _numbering(factor, index, ranges[name].start, len(scores))
+                name: numbered(first, factor.part_numbers(index, first))
                 for name, factor in self._factors.items()
+                for first in [ranges[name].start]
             }
             factors = [factor.scores(index) for factor in self._factors.values()]
             forest = self._packed(index, numbering, [scores.reshape(-1), *factors])
@@ -160,23 +161,30 @@ class ForestTrees(TreeDistribution[Size]):
         numbering, number = {}, ours.size
         for name in names:
             pair = self._factors.get(name), other._factors.get(name)
-            shape = next(one for one in pair if one is not None).factor.shape(len(ours))
+            factor = next(one for one in pair if one is not None).factor
             for one, target in zip(pair, (values, others), strict=True):
-                dense = np.zeros(shape) if one is None else one.dense(index)
-                target.append(dense.reshape(-1))
+                target.append(self._aligned(index, names, factor, one))
             numbering[name] = numbered(number)
             number += len(values[-1])
         scores = np.concatenate(others)
         scores.flags.writeable = False
         return self._packed(index, numbering, values), scores
 
-    def _shaped(self, index: int, part: str, table: Floats) -> Floats:
+    def _aligned(
+        self, index: int, names: Sequence[str], factor: Factor, held: FactorScores | None
+    ) -> Floats:
+        """The scores of a factor, None for 0, as the forest for all `names` numbers its parts."""
+        if held is None:
+            return np.zeros(math.prod(factor.shape(self._batch.width(index))))
+        return held.dense(index).reshape(-1)
+
+    def _shaped(self, index: int, part: str, table: Floats, missing: float) -> Floats:
         """The entries of one kind of parts, in the shape that was given."""
         own = table[self._part_ranges(index)[part]].copy()
         if part == "arc":
             own = own.reshape(self._batch.scores(index).shape)
         else:
-            own = self._factors[part].shaped(index, own)
+            own = self._factors[part].shaped(index, own, missing)
         own.flags.writeable = False
         return own
 
@@ -266,7 +274,7 @@ class ForestTrees(TreeDistribution[Size]):
         forest = self._forest(index)
         table = np.empty(len(forest.score))
         max_marginals(forest, table)
-        return self._shaped(index, part, table) if forest.items else None
+        return self._shaped(index, part, table, -np.inf) if forest.items else None
 
     def _distinct(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Each tree once, where it is first derived."""
@@ -344,14 +352,3 @@ class ForestTrees(TreeDistribution[Size]):
 
     def _cross_entropy(self, index: int, other: Self) -> float:
         return self._entropy(index) + self._divergence(index, other)
-
-
-def _numbering(factor: FactorScores, index: int, first: int, width: int) -> Numbering:
-    """Numbers from `first` on for all parts of a factor, or for those that are listed."""
-    listed = factor.listed[index]
-    if listed is None:
-        return numbered(first)
-    numbers = np.full(math.prod(factor.factor.shape(width)), -1, np.int32)
-    used = np.flatnonzero(listed[1] >= 0)
-    numbers[listed[1][used]] = first + used
-    return numbered(first, numbers)

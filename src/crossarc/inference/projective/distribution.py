@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Unpack, overload
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, Self, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.factors import Given
+from crossarc.errors import ScoreError
+from crossarc.inference.factors import Factor, FactorScores, Given, Parts
 from crossarc.inference.forest.arrays import Arrays, Numbering
 from crossarc.inference.forest.solver import Solver
 from crossarc.inference.forest.trees import ForestTrees
+from crossarc.inference.projective.automata.model import HeadAutomata
 from crossarc.inference.projective.first_order.rules import FirstOrder
-from crossarc.inference.projective.model import Model, model_for
+from crossarc.inference.projective.model import Model, model_for, read_limits
 from crossarc.inference.projective.sibling.rules import Sibling
 from crossarc.inference.questions.likelihood import log_prob_by_parts
-from crossarc.inference.runtime.batch import Scores
+from crossarc.inference.runtime.batch import Batch, Scores
 from crossarc.inference.typed import Many, One, Options, Root, Size
 from crossarc.once import once
 from crossarc.trees import Tree
@@ -24,20 +27,27 @@ from crossarc.trees import Tree
 __all__ = ["ProjectiveTrees"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class ProjectiveOptions(Options, total=False):
     """Keyword arguments of `ProjectiveTrees`, besides scores and lengths."""
 
     sibling: Given | Sequence[Given] | None
+    grandchild: Given | Sequence[Given] | None
+    grand_sibling: Given | Sequence[Given] | None
+    tri_sibling: Given | Sequence[Given] | None
+    max_modifiers: Any
 
 
 class ProjectiveTrees(ForestTrees[Size]):
     """All projective dependency trees over a sentence.
 
     Sums, best trees and marginals in O(n^3), also with sibling factors; labels add O(labels n^2).
-    Accurate to the last digits at any scale of the scores (docs/numerics.md). Where trees tie, the
-    result is the same on every machine and for any number of threads.
+    With grandchild, grand-sibling or tri-sibling factors O(n^4), with tri-siblings beside one of
+    the others O(n^5), where all arcs are allowed; far less where most are forbidden. Accurate to
+    the last digits at any scale of the scores (docs/numerics.md). Where trees tie, the result is
+    the same on every machine and for any number of threads.
 
     Args:
         scores: `scores[h, m]` or `scores[h, m, l]`, natural logarithms; a list of such arrays
@@ -47,6 +57,14 @@ class ProjectiveTrees(ForestTrees[Size]):
         sibling: `sibling[h, s, m]`, one part for every arc h -> m: s is the modifier of h nearest
             to m between h and m, or s = h when there is none. An array (n+1, n+1, n+1), or
             `Parts`; for a batch a list of them. Finite numbers where a tree has the part.
+        grandchild: `grandchild[g, h, m]`, one part for every arc h -> m with h != 0: g is the head
+            of h. Likewise an array or `Parts`.
+        grand_sibling: `grand_sibling[g, h, s, m]`, one part for every arc h -> m with h != 0: g and
+            s as above.
+        tri_sibling: `tri_sibling[h, t, s, m]`, one part for every three modifiers of h that follow
+            each other on one side, t the innermost.
+        max_modifiers: the most modifiers that a node may have: one number for all of them, the
+            root included, or n + 1 of them, index 0 the root; for a batch one number or a list.
         lengths: for padded arrays (sentences, n+1, n+1[, labels]): the words of each sentence.
         threads: by default `CROSSARC_THREADS`, else all cores; the result does not depend on it.
 
@@ -55,7 +73,7 @@ class ProjectiveTrees(ForestTrees[Size]):
     """
 
     #: All models; the one with fewest factors that scores all given ones is used.
-    models: ClassVar[tuple[Model, ...]] = (FirstOrder(), Sibling())
+    models: ClassVar[tuple[Model, ...]] = (FirstOrder(), Sibling(), HeadAutomata())
 
     @overload
     def __init__(
@@ -97,24 +115,70 @@ class ProjectiveTrees(ForestTrees[Size]):
         *,
         root: Root = "single",
         sibling: Given | Sequence[Given] | None = None,
+        grandchild: Given | Sequence[Given] | None = None,
+        grand_sibling: Given | Sequence[Given] | None = None,
+        tri_sibling: Given | Sequence[Given] | None = None,
+        max_modifiers: int | Sequence[Any] | NDArray[np.integer[Any]] | None = None,
         lengths: Sequence[int] | None = None,
         threads: int | None = None,
     ) -> None:
         super().__init__(scores, root=root, lengths=lengths, threads=threads)
-        self._set_factors({"sibling": sibling})
+        if max_modifiers is not None:
+            self._limits = read_limits(max_modifiers, self._batch)
+        self._set_factors(
+            {
+                "sibling": sibling,
+                "grandchild": grandchild,
+                "grand_sibling": grand_sibling,
+                "tri_sibling": tri_sibling,
+            }
+        )
+
+    #: Of `max_modifiers`, for each sentence.
+    _limits: list[Ints] | None = None
 
     def _set_factors(self, given: Mapping[str, Any]) -> None:
         """Choose the model of these factors, None being none, and check and copy them."""
         some = {name: one for name, one in given.items() if one is not None}
-        self._model = model_for(self.models, some)
+        self._model = self._model_for(some)
+        limits = [self._node_limits(index) for index in range(len(self._batch))] if some else []
         self._factors = {
-            factor.name: self._model.hold(factor, some[factor.name], self._batch, self._is_single)
+            factor.name: self._model.hold(factor, some[factor.name], self._batch, limits)
             for factor in self._model.factors
             if factor.name in some
         }
 
+    def _model_for(self, names: Collection[str]) -> Model:
+        return model_for(self.models, names, self._limits is not None)
+
+    def _node_limits(self, index: int) -> Ints:
+        """The most modifiers of each node; 1 for a single root."""
+        n = self._batch.width(index) - 1
+        limits = np.full(n + 1, n) if self._limits is None else self._limits[index].copy()
+        if self._is_single:
+            limits[0] = min(1, limits[0])
+        return limits
+
     def _emit(self, index: int, scores: Floats, numbering: Mapping[str, Numbering]) -> Arrays:
-        return model_for(self.models, numbering).emit(scores, self._is_single, numbering)
+        try:
+            return self._model_for(numbering).emit(scores, self._node_limits(index), numbering)
+        except ScoreError as error:
+            raise ScoreError(f"{self._batch.name(index)}{error}") from None
+
+    def _aligned(
+        self, index: int, names: Sequence[str], factor: Factor, held: FactorScores | None
+    ) -> Floats:
+        model = self._model_for(names)
+        if not model.is_packed:
+            return super()._aligned(index, names, factor, held)
+        none = Parts(np.empty((0, len(factor.axes)), np.int32), np.empty(0))
+        given = none if held is None else held.given(index)
+        limits = [self._node_limits(index)]
+        return model.hold(factor, given, Batch(self._batch.scores(index)), limits).scores(0)
+
+    def _factor_arguments(self, index: int) -> dict[str, Any]:
+        factors = super()._factor_arguments(index)
+        return factors if self._limits is None else factors | {"max_modifiers": self._limits[index]}
 
     @once
     def _solver(self) -> Solver:
@@ -125,4 +189,27 @@ class ProjectiveTrees(ForestTrees[Size]):
         return tree.is_projective
 
     def _tree_log_prob(self, index: int, tree: Tree) -> float:
-        return log_prob_by_parts(self, index, tree)
+        log_prob = log_prob_by_parts(self, index, tree)
+        return log_prob if log_prob == -math.inf or self._is_within(index, tree) else -math.inf
+
+    def _is_within(self, index: int, tree: Tree) -> bool:
+        """Whether no node of the tree has more modifiers than it may."""
+        counts = np.bincount(tree.heads, minlength=len(tree) + 1)
+        return self._limits is None or bool((counts <= self._limits[index]).all())
+
+    def _divergence(self, index: int, other: Self) -> float:
+        limits = self._node_limits(index), other._node_limits(index)
+        for h in np.flatnonzero(limits[1] < limits[0]).tolist() if self._has_limits(other) else []:
+            if self._most_modifiers(index, h) > limits[1][h]:
+                return math.inf
+        return super()._divergence(index, other)
+
+    def _has_limits(self, other: Self) -> bool:
+        return self._limits is not None or other._limits is not None
+
+    def _most_modifiers(self, index: int, h: int) -> int:
+        """The most modifiers that a node has in a tree."""
+        counts = np.where(self._batch.scores(index) > -np.inf, 0.0, -np.inf)
+        counts[h] += 1.0
+        best = self._feasible(index, self._best_under(index, counts))
+        return int((best.heads == h).sum())

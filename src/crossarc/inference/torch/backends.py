@@ -1,7 +1,9 @@
 """What computes: here is decided which device is served, and by what.
 
 A backend answers questions about one batch of padded scores with tensors, and knows nothing of
-gradients; those are in `gradients`. There is one, for tensors on the CPU: the compiled kernels.
+gradients; those are in `gradients`. There is one, the compiled kernels, which run on the CPU.
+Scores on a GPU are copied to page-locked host memory and results are copied back; both copies are
+queued on the current stream, and only the one to the host is waited for.
 """
 
 from __future__ import annotations
@@ -51,10 +53,12 @@ def backend_for(
     """
     tensors = {"scores": scores} | {name: score_tensor(one) for name, one in factors.items()}
     for name, tensor in tensors.items():
-        if tensor.device.type != "cpu":
+        if tensor.device.type not in ("cpu", "cuda"):
             raise ScoreError(
                 f"{name} are on {tensor.device}: move them to the CPU first, with {name}.cpu()"
             )
+        if tensor.device != scores.device:
+            raise ScoreError(f"{name} are on {tensor.device}, scores on {scores.device}: move them")
         if tensor.dtype not in (torch.float32, torch.float64):
             raise ScoreError(f"{name} must be float32 or float64: got {tensor.dtype}")
     return Kernels(scores, lengths, root, projective, factors)
@@ -67,8 +71,18 @@ def word_counts(scores: Tensor, lengths: Lengths) -> list[int]:
     return lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
 
 
+def _on_host(tensor: Tensor) -> Tensor:
+    """The tensor if it is on the CPU, else a copy of it in page-locked memory."""
+    if tensor.device.type == "cpu":
+        return tensor
+    host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    host.copy_(tensor, non_blocking=True)
+    torch.cuda.current_stream(tensor.device).synchronize()
+    return host
+
+
 class Kernels:
-    """A batch of padded scores on the CPU, and what the compiled kernels say about it.
+    """A batch of padded scores, and what the compiled kernels say about it.
 
     Attributes:
         trees: the distribution that the kernels serve, in float64.
@@ -91,7 +105,7 @@ class Kernels:
         words = word_counts(scores, lengths)
         self.layouts: dict[str, Layout] = {"arc": Padded(scores.shape, words, 2)}
         self._dtypes = {"arc": scores.dtype}
-        self._shape = tuple(scores.shape)
+        self._shape, self._device = tuple(scores.shape), scores.device
         given: dict[str, Any] = {}
         for name, factor in factors.items():
             layout, scored = _laid_out(name, factor, words)
@@ -256,9 +270,12 @@ class Kernels:
         return list(self.trees.sample(k, seed=seed))
 
     def _tensor(self, array: Floats, part: str = "arc") -> Tensor:
-        """In the dtype of the scores of such parts, and private."""
+        """In the dtype of the scores of such parts, on their device, and private."""
         dtype = np.float64 if self._dtypes[part] == torch.float64 else np.float32
-        return torch.from_numpy(array.astype(dtype, copy=not array.flags.writeable))
+        host = torch.from_numpy(array.astype(dtype, copy=not array.flags.writeable))
+        if self._device.type == "cpu":
+            return host
+        return host.pin_memory().to(self._device, non_blocking=True)
 
 
 def _laid_out(name: str, factor: Any, words: Sequence[int]) -> tuple[Layout, Tensor]:
@@ -272,5 +289,5 @@ def _laid_out(name: str, factor: Any, words: Sequence[int]) -> tuple[Layout, Ten
 
 def _array(tensor: Tensor) -> NDArray[Any]:
     """The one way from tensors to arrays."""
-    array: NDArray[Any] = tensor.detach().numpy()
+    array: NDArray[Any] = _on_host(tensor.detach()).numpy()
     return array

@@ -202,7 +202,7 @@ class _AreTrees(constraints.Constraint):  # type: ignore[misc]
         events = value.reshape(-1, *value.shape[len(shape) :])
         lengths = self._trees.lengths
         good = [self._is_tree(one, lengths[i % len(lengths)]) for i, one in enumerate(events)]
-        return torch.tensor(good).reshape(shape)
+        return torch.tensor(good, device=value.device).reshape(shape)
 
     def _is_tree(self, value: Tensor, n: int) -> bool:
         arcs = value.reshape(*value.shape[:2], -1).sum(-1)
@@ -211,7 +211,7 @@ class _AreTrees(constraints.Constraint):  # type: ignore[misc]
         if not is_binary or arcs.sum() != n or not (inner.sum(0) == 1).all():
             return False
         try:
-            tree = Tree(inner.argmax(0).numpy())
+            tree = Tree(inner.argmax(0).cpu().numpy())
         except ValueError:
             return False
         return (self._trees.root == "multi" or tree.is_single_root) and (

@@ -257,7 +257,9 @@ def _part_scores(name: str, factor: Any, heads: Ints, words: Sequence[int]) -> T
         chosen = scores[torch.from_numpy(position)]
     else:
         chosen = scores[tuple(torch.from_numpy(index).T)]
-    return scores.new_zeros(len(heads)).index_add(0, torch.from_numpy(owner), chosen)
+    return scores.new_zeros(len(heads)).index_add(
+        0, torch.from_numpy(owner).to(scores.device), chosen
+    )
 
 
 def _look_up(index: Ints, owner: Ints, listed: Ints) -> tuple[Ints, Ints]:

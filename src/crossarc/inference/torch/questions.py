@@ -99,7 +99,7 @@ def argmax(
 ) -> Trees:
     """The best tree of each sentence."""
     kernels, _ = prepared(scores, lengths, root, projective, factors)
-    return stacked(kernels.argmax(), scores.shape[1] - 1)
+    return stacked(kernels.argmax(), scores.shape[1] - 1, scores.device)
 
 
 def min_risk(
@@ -112,7 +112,7 @@ def min_risk(
 ) -> Trees:
     """Of each sentence the tree with the highest expected number of right arcs (and labels)."""
     kernels, _ = prepared(scores, lengths, root, projective, factors)
-    return stacked(kernels.min_risk(), scores.shape[1] - 1)
+    return stacked(kernels.min_risk(), scores.shape[1] - 1, scores.device)
 
 
 def kbest(
@@ -129,7 +129,9 @@ def kbest(
     A sentence with fewer trees has -1 for all heads of those that are missing.
     """
     kernels, _ = prepared(scores, lengths, root, projective, factors)
-    return ranked(kernels.kbest(k), k, scores.shape[1] - 1, is_labelled=scores.ndim == 4)
+    return ranked(
+        kernels.kbest(k), k, scores.shape[1] - 1, scores.device, is_labelled=scores.ndim == 4
+    )
 
 
 def sample(
@@ -151,7 +153,7 @@ def sample(
         seed = int(torch.randint(2**62, ()))
     kernels, _ = prepared(scores, lengths, root, projective, factors)
     drawn = kernels.sample(k, seed)
-    return ranked(drawn, k, scores.shape[1] - 1, is_labelled=scores.ndim == 4)
+    return ranked(drawn, k, scores.shape[1] - 1, scores.device, is_labelled=scores.ndim == 4)
 
 
 def prepared(

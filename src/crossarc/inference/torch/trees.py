@@ -24,14 +24,22 @@ class Trees(NamedTuple):
     labels: Tensor | None
 
 
-def stacked(trees: Sequence[Tree], words: int) -> Trees:
+def stacked(trees: Sequence[Tree], words: int, device: torch.device) -> Trees:
     """One tree of each sentence, padded to so many words."""
     is_labelled = any(tree.labels is not None for tree in trees)
-    heads, labels = ranked([[tree] for tree in trees], 1, words, is_labelled=is_labelled)
+    ranks = [[tree] for tree in trees]
+    heads, labels = ranked(ranks, 1, words, device, is_labelled=is_labelled)
     return Trees(heads[0], None if labels is None else labels[0])
 
 
-def ranked(trees: Sequence[Sequence[Tree]], k: int, words: int, *, is_labelled: bool) -> Trees:
+def ranked(
+    trees: Sequence[Sequence[Tree]],
+    k: int,
+    words: int,
+    device: torch.device,
+    *,
+    is_labelled: bool,
+) -> Trees:
     """k trees of each sentence, or as many as there are, padded to so many words."""
     heads = np.full((k, len(trees), words), -1)
     labels = np.full_like(heads, -1)
@@ -40,16 +48,18 @@ def ranked(trees: Sequence[Sequence[Tree]], k: int, words: int, *, is_labelled: 
             heads[rank, index, : len(tree)] = tree.heads
             if tree.labels is not None:
                 labels[rank, index, : len(tree)] = tree.labels
-    return Trees(torch.from_numpy(heads), torch.from_numpy(labels) if is_labelled else None)
+    chosen = torch.from_numpy(labels).to(device) if is_labelled else None
+    return Trees(torch.from_numpy(heads).to(device), chosen)
 
 
 def indicators(trees: Trees, like: Tensor) -> Tensor:
     """1 for the arcs of each tree and 0 elsewhere, in the shape of the scores `like`."""
     heads, labels = trees
     out = like.new_zeros((*heads.shape[:-2], *like.shape))
-    words = torch.arange(1, heads.shape[-1] + 1).expand_as(heads)
+    words = torch.arange(1, heads.shape[-1] + 1, device=heads.device).expand_as(heads)
     real = heads >= 0
-    batch = torch.meshgrid(*(torch.arange(size) for size in heads.shape[:-1]), indexing="ij")
+    numbers = [torch.arange(size, device=heads.device) for size in heads.shape[:-1]]
+    batch = torch.meshgrid(*numbers, indexing="ij")
     indices = [one.unsqueeze(-1).expand_as(heads)[real] for one in batch]
     indices += [heads[real], words[real]]
     if labels is not None:

@@ -43,13 +43,14 @@ from crossarc.inference.forest.arrays import (
     trimmed,
 )
 from crossarc.inference.forest.solver import Solver
-from crossarc.inference.projective.model import Model
+from crossarc.inference.projective.model import Model, has_single_root
 from crossarc.inference.runtime.batch import Batch
 from crossarc.kernels import kernel, subkernel
 
 __all__ = ["FirstOrder", "add_arcs", "allowed_arcs", "emit_first_order"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @subkernel()
@@ -106,9 +107,9 @@ def emit_first_order(scores: Floats, single: bool) -> Arrays:
 class FirstOrder(Model):
     """Parts are arcs."""
 
-    def emit(self, scores: Floats, single: bool, numbering: Mapping[str, Numbering]) -> Arrays:
+    def emit(self, scores: Floats, limits: Ints, numbering: Mapping[str, Numbering]) -> Arrays:
         """See `Model`."""
-        return emit_first_order(scores, single)
+        return emit_first_order(scores, has_single_root([limits]))
 
     def kernels(
         self,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.factors import SIBLING, FactorScores, Given
+from crossarc.inference.factors import SIBLING, FactorScores, Given, Parts
 from crossarc.inference.projective.sibling.charts import rows_of
 from crossarc.inference.projective.sibling.pack import pack, part_scores, unpack
 from crossarc.inference.runtime.batch import Batch
@@ -39,12 +40,14 @@ class SiblingFactor(FactorScores):
         self.rows[ends[-1] :] = 0.0  # read beside a longer sentence
         self.largest: Floats = np.empty(len(sizes))
 
-    def _keep_parts(self, index: int) -> None:
+    def _accept_parts(self, index: int, given: Parts) -> None:
+        super()._accept_parts(index, given)
         listed = self.listed[index]
         assert listed is not None
         self._keep_array(index, self._unlisted(index, *listed))
 
-    def _keep_array(self, index: int, array: Floats) -> None:
+    def _keep_array(self, index: int, given: NDArray[Any]) -> None:
+        array = np.ascontiguousarray(given, np.float64)
         self.largest[index] = pack(array, self._single, self.own(index))
         if np.isnan(self.largest[index]):
             clean = self._usable_only(index, array)

@@ -48,7 +48,7 @@ from crossarc.inference.forest.arrays import (
 )
 from crossarc.inference.forest.solver import Solver
 from crossarc.inference.projective.first_order.rules import add_arcs, allowed_arcs
-from crossarc.inference.projective.model import Model
+from crossarc.inference.projective.model import Model, has_single_root
 from crossarc.inference.runtime.batch import Batch
 from crossarc.kernels import kernel, subkernel
 
@@ -56,6 +56,7 @@ __all__ = ["Sibling", "emit_sibling"]
 
 Shorts = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @subkernel()
@@ -135,17 +136,18 @@ class Sibling(Model):
 
     factors: ClassVar[tuple[Factor, ...]] = (SIBLING,)
 
-    def emit(self, scores: Floats, single: bool, numbering: Mapping[str, Numbering]) -> Arrays:
+    def emit(self, scores: Floats, limits: Ints, numbering: Mapping[str, Numbering]) -> Arrays:
         """See `Model`."""
+        single = has_single_root([limits])
         return emit_sibling(scores, single, numbering.get("sibling", NOT_SCORED))
 
     def hold(
-        self, factor: Factor, given: Given | Sequence[Given], batch: Batch, single: bool
+        self, factor: Factor, given: Given | Sequence[Given], batch: Batch, limits: Sequence[Ints]
     ) -> FactorScores:
         """Packed, as the kernels read them."""
         from crossarc.inference.projective.sibling.factor import SiblingFactor
 
-        return SiblingFactor(given, batch, single)
+        return SiblingFactor(given, batch, has_single_root(limits))
 
     def kernels(
         self,

@@ -1,0 +1,373 @@
+"""`crossarc induce`: trees from sentences without trees."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+
+import typer
+
+from crossarc.app.files import (
+    OnError,
+    OnErrorOption,
+    Output,
+    OutputFormatOption,
+    WorkersOption,
+    check_writable,
+    counted,
+    stdin_once,
+)
+from crossarc.app.tables import text_table
+from crossarc.app.words import (
+    RootName,
+    TokenizedOption,
+    UnitName,
+    UnitOption,
+    read_sentences,
+)
+from crossarc.errors import ModelError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from crossarc.learning.em import EMState
+    from crossarc.models.generative import BigramModel, DMVModel
+    from crossarc.models.generative.accuracy import Attachment
+    from crossarc.models.generative.corpus import Unit
+    from crossarc.models.generative.model import GenerativeModel
+    from crossarc.treebank import Sentence
+
+__all__ = ["induce"]
+
+
+class ModelName(StrEnum):
+    """Models that can be induced."""
+
+    bigram = "bigram"
+    dmv = "dmv"
+
+
+class StartName(StrEnum):
+    """Where EM starts."""
+
+    harmonic = "harmonic"
+    uniform = "uniform"
+    random = "random"
+
+
+class _Words(NamedTuple):
+    """Sentences, the words of each that are given to the model, and sentences of only these."""
+
+    sentences: list[Sentence]
+    words: list[NDArray[np.int64]]
+    contents: list[Sentence]
+
+    def up_to(self, longest: int | None) -> _Words:
+        """Those that are not longer, by the words that are given to the model."""
+        kept = [one for one in zip(*self, strict=True) if longest is None or len(one[1]) <= longest]
+        return _Words(*(list(column) for column in zip(*kept, strict=True))) if kept else _NOTHING
+
+
+_NOTHING = _Words([], [], [])
+
+
+def induce(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Sentences to learn from.")],
+    test: Annotated[
+        str | None,
+        typer.Option(metavar="TEST", help="Sentences to parse; by default those of FILE."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write the parsed sentences; - is standard output. By default nowhere, "
+            "and for sentences without trees -.",
+            show_default=False,
+        ),
+    ] = None,
+    save: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Where to write the model.")
+    ] = None,
+    name: Annotated[
+        ModelName,
+        typer.Option(
+            "--model",
+            help="bigram: every word generates its modifiers, arcs may cross; dmv: the projective "
+            "model with valence of Klein & Manning.",
+        ),
+    ] = ModelName.bigram,
+    unit: UnitOption = None,
+    tokenized: TokenizedOption = False,
+    punctuation: Annotated[
+        bool,
+        typer.Option(
+            "--punctuation/--no-punctuation", help="Whether words with UPOS PUNCT are kept."
+        ),
+    ] = False,
+    max_words: Annotated[
+        int | None,
+        typer.Option(min=1, help="Learn from and measure sentences of at most so many words."),
+    ] = 40,
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Words that are rarer are read as <unk>.")
+    ] = 1,
+    projective: Annotated[
+        bool | None,
+        typer.Option(
+            "--projective/--nonprojective",
+            help="Whether arcs may cross; by default they may, except for dmv.",
+            show_default=False,
+        ),
+    ] = None,
+    root: Annotated[
+        RootName | None, typer.Option(help="Roots of a tree; by default one.", show_default=False)
+    ] = None,
+    direction: Annotated[
+        bool, typer.Option(help="bigram: modifiers depend on the side of their head.")
+    ] = True,
+    distance: Annotated[
+        bool, typer.Option(help="bigram: modifiers depend on their distance.")
+    ] = True,
+    stop: Annotated[
+        bool,
+        typer.Option(
+            "--stop",
+            help="bigram: words also generate STOP; needs --no-direction and --no-distance.",
+        ),
+    ] = False,
+    start: Annotated[
+        StartName,
+        typer.Option(
+            help="Where EM starts: arcs weigh 1 / distance, all trees are alike, or random "
+            "parameters."
+        ),
+    ] = StartName.harmonic,
+    start_trees: Annotated[
+        str | None,
+        typer.Option(metavar="TREEBANK", help="Start from what these trees teach instead."),
+    ] = None,
+    restarts: Annotated[
+        int, typer.Option(min=1, help="Random starts; the most probable result is kept.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of random starts.")] = 0,
+    prior: Annotated[
+        float, typer.Option(min=0.0, help="Added to each expected count; above 0 for dmv.")
+    ] = 0.1,
+    anneal: Annotated[
+        float,
+        typer.Option(
+            min=0.01, max=1.0, help="First exponent of the posterior; it grows by a quarter to 1."
+        ),
+    ] = 1.0,
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations of EM, at most.")] = 100,
+    tolerance: Annotated[
+        float, typer.Option(min=0.0, help="Stop when the objective rises by less of its size.")
+    ] = 1e-5,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Written after each iteration; where it exists, EM goes on there."
+        ),
+    ] = None,
+    figures: OutputFormatOption = Output.text,
+    workers: WorkersOption = None,
+    on_error: OnErrorOption = OnError.stop,
+) -> None:
+    """Learn trees from sentences without trees by EM, and parse with what was learnt.
+
+    Where the sentences have trees, these are not looked at in learning, and the induced ones are
+    compared with them: directed and undirected accuracy, beside chains in which each word is headed
+    by the one before it (right-branching) or after it (left-branching).
+    """
+    stdin_once(file, test, start_trees)
+    unit = unit or (UnitName.form if tokenized else UnitName.upos)
+    model = _model(
+        name,
+        unit,
+        min_count,
+        {
+            "projective": projective,
+            "root": root and root.value,
+            "direction": direction,
+            "distance": distance,
+            "stop": stop,
+        },
+    )
+    if restarts > 1 and (start is not StartName.random or start_trees is not None):
+        raise typer.BadParameter("several restarts need --start random", param_hint="--restarts")
+    if name is ModelName.dmv and prior == 0.0:
+        raise typer.BadParameter("must be above 0 for dmv", param_hint="--prior")
+    for path, flag in ((save, "--save"), (checkpoint, "--checkpoint"), (output, "-o")):
+        if path not in (None, "-"):
+            check_writable(str(path), flag)
+    learnt = _read(file, tokenized, model, punctuation, on_error)
+    parsed = learnt if test is None else _read(test, tokenized, model, punctuation, on_error)
+    chosen: Any = start.value
+    if start_trees is not None:
+        trees = _read(start_trees, False, model, punctuation, on_error)
+        chosen = type(model)(**model.options()).fit(trees.contents)
+    shown = _Shown(restarts)
+    state = model.fit_em(
+        _short(learnt, max_words, file),
+        start=chosen,
+        restarts=restarts,
+        seed=seed,
+        prior=prior,
+        anneal=anneal,
+        iterations=iterations,
+        tolerance=tolerance,
+        threads=workers,
+        checkpoint=checkpoint,
+        on_iteration=shown,
+    )
+    shown.clear()
+    _report_end(name, state)
+    if save is not None:
+        model.save(save)
+    _report(model, parsed, max_words, output, figures, workers)
+
+
+def _model(
+    name: ModelName, unit: UnitName, min_count: int, options: dict[str, Any]
+) -> BigramModel | DMVModel:
+    """The model that was asked for; wrong usage if the options do not fit it."""
+    from crossarc.models.generative import BigramModel, DMVModel
+
+    given = {key: value for key, value in options.items() if value is not None}
+    if name is ModelName.dmv:
+        refused = {"projective": False, "root": "multi", "direction": False, "distance": False}
+        for key, value in {**refused, "stop": True}.items():
+            if given.get(key) == value:
+                flag = {"projective": "nonprojective", "root": "root multi"}.get(key, key)
+                flag = f"no-{key}" if key in ("direction", "distance") else flag
+                raise typer.BadParameter("not for dmv", param_hint=f"--{flag}")
+    if unit is UnitName.form_upos:
+        raise typer.BadParameter(
+            "EM needs one column: form, lemma, upos or xpos", param_hint="--unit"
+        )
+    if given["stop"] and (given["direction"] or given["distance"]):
+        raise typer.BadParameter("add --no-direction and --no-distance", param_hint="--stop")
+    chosen = cast("Unit", unit.value)
+    if name is ModelName.dmv:
+        return DMVModel(chosen, min_count=min_count)
+    return BigramModel(chosen, min_count=min_count, **given)
+
+
+def _read(
+    path: str, tokenized: bool, model: GenerativeModel, punctuation: bool, on_error: OnError
+) -> _Words:
+    from crossarc.models.generative.accuracy import content_sentence, content_words
+    from crossarc.models.generative.corpus import read_units
+
+    sentences = read_sentences(path, tokenized, on_error)
+    for one in sentences:
+        read_units(one, model.unit)  # what is missing has a line here, and none later
+    words = [content_words(one, punctuation=punctuation) for one in sentences]
+    contents = [content_sentence(one, own) for one, own in zip(sentences, words, strict=True)]
+    return _Words(sentences, words, contents)
+
+
+def _short(learnt: _Words, max_words: int | None, file: str) -> list[Sentence]:
+    found = learnt.up_to(max_words).contents
+    if not found:
+        raise ModelError(f"{file}: no sentence of at most {max_words} words: raise --max-words")
+    return found
+
+
+def _report_end(name: ModelName, state: EMState) -> None:
+    made = counted(len(state.objectives), "iteration")
+    end = "converged" if state.converged else "not converged: raise --iterations"
+    print(f"crossarc: {name}: {made}, {end}", file=sys.stderr)
+
+
+def _report(
+    model: BigramModel | DMVModel,
+    parsed: _Words,
+    max_words: int | None,
+    output: str | None,
+    figures: Output,
+    workers: int | None,
+) -> None:
+    """Write trees and figures, as far as they are asked for or can be had."""
+    from crossarc.models.generative.accuracy import parse_content
+
+    short = parsed.up_to(max_words)
+    has_trees = any((one.heads >= 0).all() for one in short.sentences)
+    target = "-" if output is None and not has_trees else output
+    if has_trees:
+        heads = parse_content(model, short.contents, threads=workers)
+        rows = _accuracies(model.kind, short, heads)
+        stream = sys.stderr if target == "-" else sys.stdout
+        print(_figures(rows, figures), file=stream)
+    if target is not None:
+        _write(model, parsed, target, workers)
+
+
+def _write(model: BigramModel | DMVModel, parsed: _Words, target: str, workers: int | None) -> None:
+    from crossarc.models.generative.accuracy import parse_content, whole_heads
+    from crossarc.treebank import write_conllu
+
+    found = parse_content(model, parsed.contents, threads=workers)
+    for sentence, words, heads in zip(parsed.sentences, parsed.words, found, strict=True):
+        sentence.deprels = ["_"] * len(sentence)
+        sentence.heads = whole_heads(heads, words, len(sentence))
+    write_conllu(parsed.sentences, target)
+
+
+def _accuracies(name: str, parsed: _Words, found: list[NDArray[np.int64]]) -> dict[str, Attachment]:
+    from crossarc.models.generative.accuracy import Attachment, left_branching, right_branching
+
+    rows = {"left-branching": Attachment(), "right-branching": Attachment(), name: Attachment()}
+    for content, heads in zip(parsed.contents, found, strict=True):
+        gold = content.heads
+        if (gold >= 0).all():
+            trees = left_branching(len(gold)), right_branching(len(gold)), heads
+            for row, own in zip(rows, trees, strict=True):
+                rows[row] += Attachment.compare(gold, own)
+    return rows
+
+
+def _figures(rows: dict[str, Attachment], figures: Output) -> str:
+    if figures is Output.json:
+        found = {"words": next(iter(rows.values())).words}
+        flat: dict[str, float] = dict(found)
+        for name, one in rows.items():
+            key = name.replace("-", "_")
+            flat |= {f"{key}_directed": one.directed, f"{key}_undirected": one.undirected}
+        return json.dumps(flat)
+    table = [("", "words", "directed %", "undirected %")]
+    table += [
+        (name, f"{one.words:,}", f"{one.directed:.2f}", f"{one.undirected:.2f}")
+        for name, one in rows.items()
+    ]
+    return text_table(table)
+
+
+class _Shown:
+    """Progress on a terminal: a line that changes."""
+
+    def __init__(self, restarts: int) -> None:
+        self._restarts = restarts
+        self._visible = sys.stderr.isatty()
+
+    def __call__(self, restart: int, state: EMState) -> None:
+        if self._visible:
+            run = f"start {restart + 1}/{self._restarts}, " if self._restarts > 1 else ""
+            rise = state.objectives[-1] - state.objectives[-2] if len(state.objectives) > 1 else 0.0
+            self._print(
+                f"{run}iteration {len(state.objectives)}: objective {state.objectives[-1]:,.2f} "
+                f"(+{rise:,.2f})"
+            )
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._visible:
+            self._print("")
+
+    def _print(self, line: str) -> None:
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,375 @@
+"""Trees of sentences under a person's constraints, and their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import chain, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.app.server.limits import RefusalError
+from crossarc.app.server.schema import Constraints, ParseRequest
+from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution, constrain
+from crossarc.models.kinds import RootRule
+from crossarc.models.protocol import (
+    ArcIndex,
+    BatchScores,
+    ScoringModel,
+    labelled_scores,
+)
+from crossarc.parser import Parser
+from crossarc.treebank import Sentence
+from crossarc.trees import Tree
+
+__all__ = ["Decoded", "Ranked", "decode"]
+
+Floats = NDArray[np.float64]
+
+# Candidates with less probability say nothing to a person.
+_LEAST_CANDIDATE = 5e-4
+# Heads with less probability have less than 1e-4 nats of information.
+_RARE = 1e-5
+
+
+@dataclass(slots=True)
+class Ranked:
+    """One of the k best trees."""
+
+    heads: list[int]
+    deprels: list[str]
+    log_prob: float
+
+
+@dataclass(slots=True)
+class Decoded:
+    """A sentence with its tree.
+
+    Attributes:
+        sentence: with tags; heads and relations are those of the input.
+        constraints: that the tree satisfies.
+        marginals: the probability of each arc [h, m] under the constraints; none where the model
+            gives one tree only. So are the fields below.
+        candidates: for each word, heads with their probability and relation.
+        relations: for each word, relations to its head with their probability.
+        log_prob: of the heads, summed over relations.
+        information: of each word's head about all heads, in nats.
+        compared: a second tree, if one was asked for.
+    """
+
+    sentence: Sentence
+    constraints: Constraints
+    heads: list[int]
+    deprels: list[str]
+    marginals: Floats | None = None
+    deprel_probabilities: Floats | None = None
+    candidates: list[list[tuple[int, float, str]]] | None = None
+    relations: list[list[tuple[str, float]]] | None = None
+    log_prob: float | None = None
+    entropy: float | None = None
+    information: Floats | None = None
+    kbest: list[Ranked] | None = None
+    compared: Ranked | None = None
+
+
+def decode(
+    parser: Parser,
+    sentences: Sequence[Sentence],
+    constraints: Sequence[Constraints],
+    request: ParseRequest,
+) -> list[Decoded]:
+    """The trees of a batch of sentences, in order.
+
+    Raises:
+        CrossarcError: constraints that are out of range, or that the model cannot serve.
+        RefusalError: constraints that no tree satisfies.
+    """
+    tagged = _tagged(parser, sentences, request)
+    if isinstance(parser.model, ScoringModel):
+        return _Batch(parser, parser.model, tagged, constraints, request).decode()
+    return [
+        _single_tree(parser, sentence, own, request)
+        for sentence, own in zip(tagged, constraints, strict=True)
+    ]
+
+
+def _tagged(parser: Parser, sentences: Sequence[Sentence], request: ParseRequest) -> list[Sentence]:
+    """Copies of the sentences; those without any tag are tagged, or all if it is asked for."""
+    result = [sentence.copy() for sentence in sentences]
+    if parser.tagger is None:
+        return result
+    untagged = [
+        k
+        for k, one in enumerate(result)
+        if request.retag or all(tag == "_" for tag in chain(one.upos, one.xpos))
+    ]
+    found = parser.tagger.tag([result[k] for k in untagged], threads=1)
+    for k, sentence in zip(untagged, found, strict=True):
+        result[k] = sentence
+    return result
+
+
+def _single_tree(
+    parser: Parser, sentence: Sentence, constraints: Constraints, request: ParseRequest
+) -> Decoded:
+    """The tree of a model that gives one tree a sentence: heads can be fixed, no more."""
+    if (
+        constraints.forbidden
+        or request.needs_probabilities
+        or request.compare not in (None, "input")
+    ):
+        raise RefusalError(
+            f"a model of the kind {parser.kind!r} gives one tree and no probabilities: ask for "
+            "heads only, or use a model of the kind 'graph'"
+        )
+    given = sentence.copy()
+    heads = sentence.heads.tolist() if request.closest_to_input else [-1] * len(sentence)
+    for word, head in constraints.heads.items():
+        _check_word(word, sentence)
+        heads[word - 1] = head
+    given.heads = heads
+    [parsed] = parser.parse([given], keep_heads=True, threads=1)
+    deprels = list(parsed.deprels)
+    for word, label in constraints.labels.items():
+        _check_word(word, sentence)
+        deprels[word - 1] = label
+    compared = _input_tree(sentence) if request.compare == "input" else None
+    return Decoded(sentence, constraints, parsed.heads.tolist(), deprels, compared=compared)
+
+
+def _check_word(word: int, sentence: Sentence) -> None:
+    if not 1 <= word <= len(sentence):
+        raise RefusalError(f"there is no word {word} among {len(sentence)} words")
+
+
+def _input_tree(sentence: Sentence) -> Ranked | None:
+    """The tree of the input, if every word has a head."""
+    heads = sentence.heads.tolist()
+    return None if -1 in heads else Ranked(heads, list(sentence.deprels), 0.0)
+
+
+class _Batch:
+    """Sentences whose arcs are scored together."""
+
+    def __init__(
+        self,
+        parser: Parser,
+        model: ScoringModel,
+        sentences: Sequence[Sentence],
+        constraints: Sequence[Constraints],
+        request: ParseRequest,
+    ) -> None:
+        self.parser, self.model, self.request = parser, model, request
+        self.sentences, self.constraints = sentences, constraints
+        self.labels = {label: number for number, label in enumerate(model.labels)}
+        self.batch: BatchScores = model.score(sentences, threads=1)
+        self.scores = self._constrained_scores()
+        projective = parser.projective if request.projective is None else request.projective
+        self.family: type[TreeDistribution] = ProjectiveTrees if projective else SpanningTrees
+
+    def decode(self) -> list[Decoded]:
+        """The sentences with their trees."""
+        trees = self._trees()
+        results = []
+        for k, (sentence, tree) in enumerate(zip(self.sentences, trees, strict=True)):
+            marginals: Floats = tree.marginals()
+            best = tree.argmax()
+            heads: list[int] = best.heads.tolist()
+            if self.request.closest_to_input:
+                heads = self._closest(k)
+            result = Decoded(sentence, self.constraints[k], heads, [], marginals)
+            if self.request.trees_a_sentence:
+                self._use_ranked(result, self._kbest(k))
+            result.log_prob = _log_prob(tree, result.heads)
+            if self.request.entropy:
+                result.entropy = float(tree.entropy())
+            if self.request.information:
+                result.information = tree.mutual_information(negligible=_RARE).sum(axis=1)
+            result.compared = self._compared(k, best, result)
+            results.append(result)
+        self._label(results)
+        return results
+
+    def _use_ranked(self, result: Decoded, ranked: list[Ranked]) -> None:
+        rank = self.request.rank
+        if rank is not None:
+            chosen = ranked[min(rank, len(ranked)) - 1]
+            result.heads, result.deprels = chosen.heads, chosen.deprels
+        if self.request.kbest:
+            result.kbest = ranked[: self.request.kbest]
+
+    def _constrained_scores(self) -> list[Floats]:
+        """Scores under which only the trees that satisfy the constraints are possible.
+
+        A relation that is fixed is a factor of every arc that could have it: log p(l | h, m).
+        """
+        arcs: list[ArcIndex] = []
+        for sentence, own in zip(self.sentences, self.constraints, strict=True):
+            for word in own.labels:
+                _check_word(word, sentence)
+            words = [word for word, label in own.labels.items() if label in self.labels]
+            pairs = [(h, m) for m in words for h in range(len(sentence) + 1) if h != m]
+            columns = np.array(pairs, np.int64).reshape(-1, 2).T
+            arcs.append((columns[0].copy(), columns[1].copy()))
+        is_labelled = any(len(heads) for heads, _ in arcs)
+        logs = self.batch.label_log_probs(arcs) if is_labelled else [np.empty((0, 0))] * len(arcs)
+        result = []
+        for scores, own, index, table in zip(
+            self.batch.arcs, self.constraints, arcs, logs, strict=True
+        ):
+            fixed = constrain(scores, heads=own.heads, forbidden=own.forbidden)
+            if len(index[0]):
+                numbers = [self.labels[own.labels[word]] for word in index[1].tolist()]
+                fixed[index] += table[np.arange(len(numbers)), numbers]
+            result.append(fixed)
+        return result
+
+    def _trees(self) -> list[TreeDistribution]:
+        return [
+            self._feasible(self.scores[k], self.family)
+            if self.constraints[k]
+            else self.family(self.scores[k], root=self.parser.root, threads=1)
+            for k in range(len(self.sentences))
+        ]
+
+    def _feasible(self, scores: Floats, family: type[TreeDistribution]) -> TreeDistribution:
+        """The trees under constraints, which count more than projectivity and a single root."""
+        attempts: list[tuple[type[TreeDistribution], RootRule]] = [
+            (family, self.parser.root),
+            (SpanningTrees, self.parser.root),
+            (family, "multi"),
+            (SpanningTrees, "multi"),
+        ]
+        for trees, root in attempts:
+            found = trees(scores, root=root, threads=1)
+            if found.log_partition() > -np.inf:
+                return found
+        raise RefusalError(
+            "no tree satisfies the constraints: some make a cycle, or leave a word without a head",
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+        )
+
+    def _closest(self, k: int) -> list[int]:
+        """The heads that differ from those of the input in as few words as constraints allow.
+
+        Arcs of the input get a bonus that outweighs the scores of any tree.
+        """
+        scores, given = self.scores[k].copy(), self.sentences[k].heads
+        known = np.flatnonzero(given >= 0)
+        finite = scores[np.isfinite(scores)]
+        bonus = 1.0 + 2.0 * len(given) * float(np.abs(finite).max(initial=0.0))
+        scores[given[known], known + 1] += bonus
+        is_projective = self.request.projective is True
+        family: type[TreeDistribution] = ProjectiveTrees if is_projective else SpanningTrees
+        if (given == 0).sum() > 1 and not self.constraints[k]:
+            trees: TreeDistribution = family(scores, root="multi", threads=1)
+        else:
+            trees = self._feasible(scores, family)
+        heads: list[int] = trees.argmax().heads.tolist()
+        return heads
+
+    def _kbest(self, k: int) -> list[Ranked]:
+        """The best labelled trees."""
+        own = self.constraints[k]
+        numbers = {m: self.labels[label] for m, label in own.labels.items() if label in self.labels}
+        [scores] = labelled_scores(self.model.score([self.sentences[k]], threads=1))
+        fixed = constrain(scores, own.heads, own.forbidden, numbers)
+        trees = self._feasible(fixed, self.family)
+        return [
+            Ranked(
+                tree.heads.tolist(),
+                [self.model.labels[label] for label in np.asarray(tree.labels).tolist()],
+                float(trees.log_prob(tree)),
+            )
+            for tree in islice(trees.kbest(self.request.trees_a_sentence), 100)
+        ]
+
+    def _compared(self, k: int, best: Tree, result: Decoded) -> Ranked | None:
+        compare = self.request.compare
+        if compare is None:
+            return None
+        if compare == "input":
+            return _input_tree(self.sentences[k])
+        tree = best
+        if compare != "best":
+            family = ProjectiveTrees if compare == "projective" else SpanningTrees
+            tree = self._feasible(self.scores[k], family).argmax()
+        wide = SpanningTrees(self.scores[k], root="multi", threads=1)
+        # Both by the score of the model, so that a reader can tell which is the better one.
+        difference = float(wide.log_prob(tree)) - float(wide.log_prob(Tree(result.heads)))
+        return Ranked(tree.heads.tolist(), [], (result.log_prob or 0.0) + difference)
+
+    def _label(self, results: list[Decoded]) -> None:
+        """Fill in relations: of the trees, of candidates, and of the trees compared with."""
+        candidates = [self._candidates(one) for one in results]
+        arcs = []
+        for one, heads_of in zip(results, candidates, strict=True):
+            pairs = list(zip(one.heads, range(1, len(one.heads) + 1), strict=True))
+            pairs += [(h, m) for m, heads in enumerate(heads_of, 1) for h in heads]
+            if one.compared is not None and not one.compared.deprels:
+                pairs += zip(one.compared.heads, range(1, len(one.heads) + 1), strict=True)
+            heads, words = np.array(pairs, np.int64).T
+            arcs.append((heads.copy(), words.copy()))
+        tables = self.batch.label_log_probs(arcs)
+        for one, heads_of, logs in zip(results, candidates, tables, strict=True):
+            self._use_labels(one, heads_of, logs)
+
+    def _use_labels(self, one: Decoded, heads_of: list[list[int]], logs: Floats) -> None:
+        n = len(one.heads)
+        probabilities = np.exp(logs)
+        names = self.model.labels
+        best = logs.argmax(axis=1).tolist()
+        kept = one.deprels or [names[number] for number in best[:n]]
+        one.deprels = [self._deprel(one, word, label) for word, label in enumerate(kept, 1)]
+        numbers = [self.labels.get(label, -1) for label in one.deprels]
+        one.deprel_probabilities = np.array(
+            [probabilities[m, number] if number >= 0 else 0.0 for m, number in enumerate(numbers)]
+        )
+        if self.request.relations:
+            order = np.argsort(-logs[:n], axis=1, kind="stable")[:, : self.request.relations]
+            one.relations = [
+                [(names[number], float(probabilities[m, number])) for number in row]
+                for m, row in enumerate(order.tolist())
+            ]
+        if self.request.candidates and one.marginals is not None:
+            one.candidates, row = [], n
+            for m, heads in enumerate(heads_of, 1):
+                labels = [names[number] for number in best[row : row + len(heads)]]
+                row += len(heads)
+                one.candidates.append(
+                    [
+                        (h, float(one.marginals[h, m]), label)
+                        for h, label in zip(heads, labels, strict=True)
+                    ]
+                )
+        if one.compared is not None and not one.compared.deprels:
+            one.compared.deprels = [names[number] for number in best[-n:]]
+
+    def _deprel(self, one: Decoded, word: int, label: str) -> str:
+        """The relation that a person gave, that of the input where its head stayed, or the best."""
+        if word in one.constraints.labels:
+            return one.constraints.labels[word]
+        if self.request.closest_to_input and self.request.rank is None:
+            given = one.sentence.deprels[word - 1]
+            if given != "_" and one.sentence.heads[word - 1] == one.heads[word - 1]:
+                return given
+        return label
+
+    def _candidates(self, one: Decoded) -> list[list[int]]:
+        """For each word, its most probable heads, with the one that it has among them."""
+        if not self.request.candidates or one.marginals is None:
+            return [[] for _ in one.heads]
+        found = []
+        for word, head in enumerate(one.heads, 1):
+            column = one.marginals[:, word]
+            order = np.argsort(-column, kind="stable")[: self.request.candidates].tolist()
+            heads = [h for h in order if h == head or column[h] >= _LEAST_CANDIDATE]
+            found.append(heads if head in heads else [*heads[: self.request.candidates - 1], head])
+        return found
+
+
+def _log_prob(trees: TreeDistribution, heads: list[int]) -> float | None:
+    value = float(trees.log_prob(Tree(heads)))
+    return value if np.isfinite(value) else None

@@ -1,0 +1,396 @@
+"""Head automata as exact dynamic programmes over pruned arcs (Koo et al. 2010, section 4).
+
+The automaton of a head h reads its modifiers on each side from the inside out. In a context c,
+
+    F(q, m) = w(m) + plus over s < m of  F(q - 1, s) + pair(m, s)         F(0, 0) = 0
+
+is the weight of all beginnings of a side that end with modifier m, q being their number; w(m) is
+the weight of the arc with `unary`. With triples the state is the last two modifiers,
+
+    F(q, m, s) = w(m) + pair(m, s) + plus over t < s of  F(q - 1, s, t) + triple(m, s, t).
+
+q is counted only where h may have fewer modifiers than candidates. V(q) = plus over m of F(q, m) is
+a side's value, and that of the automaton is plus over contexts and q + q' <= limit of
+into(c) + V_left(q) + V_right(q'). B, the weight of all completions, is the adjoint recurrence.
+
+`plus` is max or the logarithm of a sum of exponentials: one text for best modifiers,
+max-marginals and marginals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from crossarc.inference.higher.problem import PROBLEM, Problem
+from crossarc.inference.projective.automata.layout import pair, triple
+from crossarc.kernels import READ_FLOAT, kernel, subkernel
+
+__all__ = [
+    "AutomatonMarginals",
+    "combine_best",
+    "counts_modifiers",
+    "inside_best",
+    "marginals_best",
+    "marginals_sum",
+    "solve_list",
+    "table_shape",
+    "trace",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_FLOATS = types.float64[::1]
+
+
+@subkernel(inline=True)
+def _max(x: float, y: float) -> float:
+    return x if x > y else y
+
+
+@subkernel(inline=True)
+def _log_add(x: float, y: float) -> float:
+    high, low = (x, y) if x > y else (y, x)
+    return high if low == -np.inf else high + math.log1p(math.exp(low - high))
+
+
+@subkernel()
+def counts_modifiers(problem: Problem, h: int) -> int:
+    """1 if the modifiers of h are counted: it has more candidates than it may have.
+
+    A root with one modifier has one side only, and needs no count.
+    """
+    candidates = problem.first[2 * h + 2] - problem.first[2 * h]
+    return int(problem.limits[h] < candidates and (h > 0 or problem.limits[0] > 1))
+
+
+@subkernel()
+def table_shape(problem: Problem) -> tuple[int, int]:
+    """Enough counts and states for every list."""
+    counts, longest = 1, 0
+    for h in range(problem.limits.shape[0]):
+        if counts_modifiers(problem, h):
+            counts = max(counts, problem.limits[h] + 1)
+        for side in range(2):
+            longest = max(longest, problem.first[2 * h + side + 1] - problem.first[2 * h + side])
+    has_triples = problem.triple.shape[0] > 0
+    return counts, pair(longest + 1, 0) if has_triples else longest + 1
+
+
+class _List(NamedTuple):
+    """One side of a head in a context."""
+
+    context: int
+    head: int
+    grandparent: int
+    begin: int
+    size: int
+    #: 0 or 1: what a modifier adds to the count; the largest count; the most modifiers before.
+    counted: int
+    most: int
+    before: int
+    #: Where the list's unary, pair and triple scores begin.
+    unary: int
+    pair: int
+    triple: int
+    has_triples: bool
+    may_be_empty: bool
+
+
+@subkernel()
+def _list(problem: Problem, c: int, h: int, side: int, rootless: bool) -> _List:
+    """`rootless`: whether the root, too, may have no modifier."""
+    begin, end = problem.first[2 * h + side], problem.first[2 * h + side + 1]
+    incoming, counted = problem.context_arc[c], counts_modifiers(problem, h)
+    pairs = problem.pair_offset[c]
+    if side == 1:
+        pairs += pair(begin - problem.first[2 * h] + 1, 0)
+    return _List(
+        c,
+        h,
+        problem.head[incoming] if incoming >= 0 else np.int64(-1),
+        begin,
+        end - begin,
+        counted,
+        problem.limits[h] if counted else np.int64(0),
+        end - begin if problem.limits[h] >= 2 else np.int64(0),
+        problem.unary_offset[c] + begin - problem.first[2 * h],
+        pairs,
+        problem.triple_offset[2 * h + side],
+        problem.triple.shape[0] > 0,
+        rootless or h > 0 or begin == end,
+    )
+
+
+@subkernel()
+def _weight(problem: Problem, own: _List, weights: Floats, m: int) -> float:
+    """Of the modifier with rank m; -inf for the grandparent."""
+    if problem.modifier[own.begin + m - 1] == own.grandparent:
+        return -np.inf
+    return float(weights[own.begin + m - 1] + problem.unary[own.unary + m - 1])
+
+
+def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
+    """The passes of one semiring."""
+
+    @subkernel()
+    def inside(problem: Problem, own: _List, weights: Floats, f: Floats, total: Floats) -> None:
+        """F by [q, state], and V by q."""
+        total[:] = -np.inf
+        if own.may_be_empty:
+            total[0] = 0.0
+        f[:, 0] = -np.inf
+        f[0, 0] = 0.0
+        pairs, triples = problem.pair, problem.triple
+        for m in range(1, own.size + 1):
+            w = _weight(problem, own, weights, m)
+            for s in range(min(m, own.before + 1)):
+                state = pair(m, s) if own.has_triples else m
+                if own.has_triples or s == 0:
+                    f[:, state] = -np.inf
+                if w == -np.inf:
+                    continue
+                score = w + pairs[own.pair + pair(m, s)]
+                for q in range(own.counted, own.most + 1):
+                    if own.has_triples and s > 0:
+                        x = f[q - own.counted, pair(s, 0)]
+                        offset = own.triple + triple(m, s, 1)
+                        for t in range(1, s):
+                            before = f[q - own.counted, pair(s, t)] + triples[offset + t - 1]
+                            x = plus(x, before)
+                    elif own.has_triples:
+                        x = 0.0 if q == own.counted else -np.inf
+                    else:
+                        x = f[q - own.counted, s]
+                    f[q, state] = plus(f[q, state], score + x)
+            for s in range(min(m, own.before + 1) if own.has_triples else 1):
+                state = pair(m, s) if own.has_triples else m
+                for q in range(own.counted, own.most + 1):
+                    total[q] = plus(total[q], f[q, state])
+
+    @subkernel()
+    def combine(problem: Problem, h: int, left: Floats, right: Floats) -> float:
+        """Both sides of a head."""
+        counted = counts_modifiers(problem, h)
+        if not counted:
+            return float(left[0] + right[0])
+        total = -np.inf
+        for q in range(problem.limits[h] + 1):
+            for k in range(problem.limits[h] + 1 - q):
+                total = plus(total, left[q] + right[k])
+        return total
+
+    @subkernel()
+    def adjoint(own: _List, other: Floats, offset: float, out: Floats) -> None:
+        """What V(q) of a side is worth beside the other side and all else."""
+        for q in range(own.most + 1):
+            total = -np.inf
+            for k in range(own.most + 1 - q):
+                total = plus(total, other[k])
+            out[q] = total + offset
+
+    @subkernel()
+    def outside(
+        problem: Problem,
+        own: _List,
+        weights: Floats,
+        f: Floats,
+        b: Floats,
+        ends: Floats,
+        arcs: Floats,
+        pair_sums: Floats,
+        triple_sums: Floats,
+    ) -> None:
+        """B by [q, state] from `ends`; adds F + B of each modifier, pair and triple to the sums."""
+        for q in range(own.most + 1):
+            b[q, :] = ends[q]
+        for m in range(own.size, 0, -1):
+            w = _weight(problem, own, weights, m)
+            if w == -np.inf:
+                continue
+            a = own.begin + m - 1
+            for s in range(min(m, own.before + 1)):
+                state = pair(m, s) if own.has_triples else m
+                score = w + problem.pair[own.pair + pair(m, s)]
+                for q in range(own.counted, own.most + 1):
+                    z = b[q, state] + score
+                    k = q - own.counted
+                    if own.has_triples:
+                        here = f[q, state] + b[q, state]
+                        if s > 0:
+                            b[k, pair(s, 0)] = plus(b[k, pair(s, 0)], z)
+                        offset = triple(m, s, 1)
+                        for t in range(1, s):
+                            y = z + problem.triple[own.triple + offset + t - 1]
+                            b[k, pair(s, t)] = plus(b[k, pair(s, t)], y)
+                            if triple_sums.shape[0] > 0:
+                                i = own.triple + offset + t - 1
+                                y += f[k, pair(s, t)]
+                                triple_sums[i] = plus(triple_sums[i], y)
+                    else:
+                        here = z + f[k, s]
+                        b[k, s] = plus(b[k, s], z)
+                    arcs[a] = plus(arcs[a], here)
+                    if pair_sums.shape[0] > 0:
+                        i = pair(m, s)
+                        pair_sums[i] = plus(pair_sums[i], here)
+
+    def marginals(
+        problem: Problem,
+        weights: Floats,
+        into: Floats,
+        rootless: bool,
+        totals: Floats,
+        leaving: Floats,
+        entering: Floats,
+        pair_sums: Floats,
+        triple_sums: Floats,
+    ) -> None:
+        """The totals of all automata, and of those of their readings that have an arc or part.
+
+        Args:
+            weights: of each arc as one that leaves its head, -inf to forbid it.
+            into: of each context.
+            rootless: whether the root, too, may have no modifier.
+            totals: by node.
+            leaving: by arc: readings of its head's automaton that have it.
+            entering: by context: readings in it.
+            pair_sums: by context and pair, or empty: readings that have it.
+            triple_sums: as `triple`, or empty.
+        """
+        counts, states = table_shape(problem)
+        f, b = np.empty((2, counts, states)), np.empty((counts, states))
+        values, ends = np.empty((2, counts)), np.empty(counts)
+        leaving[:], entering[:] = -np.inf, -np.inf
+        pair_sums[:], triple_sums[:] = -np.inf, -np.inf
+        begin = 0
+        for h in range(problem.limits.shape[0]):
+            totals[h] = -np.inf
+            for c in range(problem.first_context[h], problem.first_context[h + 1]):
+                for side in range(2):
+                    own = _list(problem, c, h, side, rootless)
+                    inside(problem, own, weights, f[side], values[side])
+                entering[c] = into[c] + combine(problem, h, values[0], values[1])
+                totals[h] = plus(totals[h], entering[c])
+                for side in range(2):
+                    own = _list(problem, c, h, side, rootless)
+                    adjoint(own, values[1 - side], into[c], ends)
+                    sums = pair_sums[begin:]
+                    outside(problem, own, weights, f[side], b, ends, leaving, sums, triple_sums)
+                    if pair_sums.shape[0] > 0:
+                        begin += pair(own.size + 1, 0)
+
+    return inside, combine, marginals
+
+
+inside_best, combine_best, _marginals_best = _passes(_max)
+_, _, _marginals_sum = _passes(_log_add)
+
+_SIGNATURE = types.void(PROBLEM, READ_FLOAT, READ_FLOAT, types.boolean, *[_FLOATS] * 5)
+marginals_best = kernel(_SIGNATURE, name="marginals_best")(_marginals_best)
+marginals_sum = kernel(_SIGNATURE, name="marginals_sum")(_marginals_sum)
+
+
+class AutomatonMarginals:
+    """Results of `marginals_best` or `marginals_sum`, as logarithms.
+
+    Args:
+        kernel: one of the two.
+        weights, into, rootless: as for the kernels.
+        parts: whether pairs and triples are asked for.
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        problem: Problem,
+        weights: Floats,
+        into: Floats,
+        *,
+        rootless: bool = False,
+        parts: bool = False,
+    ) -> None:
+        pairs = 0
+        if parts:
+            sides = np.diff(problem.first)
+            by_node = (sides * (sides + 1) // 2).reshape(-1, 2).sum(axis=1)
+            pairs = int((by_node * np.diff(problem.first_context)).sum())
+        self.totals = np.empty(len(problem.limits))
+        self.leaving, self.entering = np.empty(len(weights)), np.empty(len(into))
+        self.pairs, self.triples = np.empty(pairs), np.empty(len(problem.triple) if parts else 0)
+        kernel(
+            problem,
+            weights,
+            into,
+            rootless,
+            self.totals,
+            self.leaving,
+            self.entering,
+            self.pairs,
+            self.triples,
+        )
+
+
+@subkernel()
+def _trace_list(
+    problem: Problem, own: _List, weights: Floats, f: Floats, q: int, used: Ints
+) -> None:
+    """Mark the modifiers of the best reading of a side with count q; F from `inside_best`."""
+    best, m, s = -np.inf, 0, 0
+    if own.may_be_empty and q == 0:
+        best = 0.0
+    for i in range(1, own.size + 1):
+        for j in range(min(i, own.before + 1) if own.has_triples else 1):
+            value = f[q, pair(i, j) if own.has_triples else i] if q >= own.counted else -np.inf
+            if value > best:
+                best, m, s = value, i, j
+    while m > 0:
+        used[own.begin + m - 1] = 1
+        q -= own.counted
+        best, last = -np.inf, 0
+        if own.has_triples:
+            for t in range(s):
+                value = f[q, pair(s, t)]
+                if t > 0:
+                    value += problem.triple[own.triple + triple(m, s, t)]
+                if value > best:
+                    best, last = value, t
+            m, s = s, last
+        else:
+            for k in range(min(m, own.before + 1)):
+                value = f[q, k] + problem.pair[own.pair + pair(m, k)]
+                if value > best:
+                    best, last = value, k
+            m = last
+
+
+@subkernel()
+def trace(
+    problem: Problem, c: int, h: int, weights: Floats, f: Floats, values: Floats, used: Ints
+) -> None:
+    """Mark the modifiers of the best reading of h in context c; f and values are workspaces."""
+    best, split = -np.inf, (0, 0)
+    for side in range(2):
+        inside_best(problem, _list(problem, c, h, side, False), weights, f[side], values[side])
+    own = _list(problem, c, h, 0, False)
+    for q in range(own.most + 1):
+        for k in range(own.most + 1 - q):
+            if values[0, q] + values[1, k] > best:
+                best, split = values[0, q] + values[1, k], (q, k)
+    for side in range(2):
+        own = _list(problem, c, h, side, False)
+        _trace_list(problem, own, weights, f[side], split[side], used)
+
+
+@subkernel()
+def solve_list(
+    problem: Problem, c: int, h: int, side: int, weights: Floats, f: Floats, value: Floats
+) -> None:
+    """V(q) of one side, best."""
+    inside_best(problem, _list(problem, c, h, side, False), weights, f, value)

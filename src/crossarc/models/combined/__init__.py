@@ -1,0 +1,1 @@
+"""Several models as one, by the probabilities of their arcs and labels."""

@@ -1,0 +1,288 @@
+"""Sentences to padded tensors: codes of words, tags, features and characters.
+
+All sentences of a data set are encoded once; a batch is a selection of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from crossarc.learning import learnable_heads
+from crossarc.models.encode import BOUNDARY, ROOT, UNKNOWN, Vocabulary
+from crossarc.models.kinds import RootRule
+from crossarc.treebank import Sentence
+
+__all__ = ["COLUMNS", "Batch", "Inputs", "Vocabularies", "length_batches"]
+
+Ints = NDArray[np.int64]
+
+#: Columns of `Inputs.codes`; the values of FEATS follow them.
+COLUMNS = ("form", "lemma", "upos", "xpos")
+# Longer words keep their beginning and their end.
+_LONGEST_WORD = 24
+# A code of BOUNDARY in the columns of FEATS stands for no value, and in characters for none.
+_NOTHING = BOUNDARY
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabularies:
+    """What the network knows: strings of each column, values of FEATS, characters.
+
+    Attributes:
+        columns: a vocabulary for each of COLUMNS; words count in lower case.
+        feats: pairs such as Case=Nom.
+        max_feats: of one word.
+    """
+
+    columns: tuple[Vocabulary, ...]
+    feats: Vocabulary
+    characters: Vocabulary
+    max_feats: int
+
+    @classmethod
+    def build(cls, sentences: Sequence[Sentence], *, cutoff: int = 2) -> Self:
+        """The vocabularies of a treebank.
+
+        Args:
+            cutoff: how often a form or a lemma must occur to have a code of its own.
+        """
+        columns = tuple(
+            Vocabulary.build(
+                (s for one in sentences for s in _column(one, name)),
+                at_least=cutoff if name in ("form", "lemma") else 1,
+            )
+            for name in COLUMNS
+        )
+        pairs = [_pairs(field) for one in sentences for field in one.feats]
+        return cls(
+            columns,
+            Vocabulary.build(pair for own in pairs for pair in own),
+            Vocabulary.build(
+                (c for one in sentences for form in one.forms for c in form), at_least=cutoff
+            ),
+            max((len(own) for own in pairs), default=0),
+        )
+
+    def encode(self, sentences: Sequence[Sentence], labels: Vocabulary | None = None) -> Inputs:
+        """Codes of all words and their roots; gold labels where their vocabulary is given."""
+        sizes = np.array([len(one) for one in sentences], np.int64)
+        starts = np.cumsum(sizes + 1) - sizes - 1
+        words = np.ones(int(sizes.sum()) + len(sizes), bool)
+        words[starts] = False
+        codes = np.full((len(words), len(COLUMNS) + self.max_feats), _NOTHING, np.int64)
+        codes[starts, : len(COLUMNS)] = ROOT
+        for number, name in enumerate(COLUMNS):
+            strings = [s for one in sentences for s in _column(one, name)]
+            codes[words, number] = self.columns[number].encode(strings)
+        codes[words, len(COLUMNS) :] = self._encode_feats(sentences)
+        forms = [form for one in sentences for form in one.forms]
+        distinct = {form: number for number, form in enumerate(dict.fromkeys(forms), 1)}
+        spelling, spelling_sizes = self._spellings(list(distinct))
+        form_numbers = np.zeros(len(words), np.int64)
+        form_numbers[words] = [distinct[form] for form in forms]
+        gold = np.full((2, len(words)), -1, np.int64)
+        gold[0, words] = [head for one in sentences for head in one.heads.tolist()]
+        if labels is not None:
+            deprels = [relation for one in sentences for relation in one.deprels]
+            found = labels.encode(deprels)
+            offset = len(labels) - len(labels.strings)
+            gold[1, words] = np.where(found == UNKNOWN, -1, found - offset)
+        heads, codes_of_labels = gold
+        return Inputs(
+            codes,
+            form_numbers,
+            spelling,
+            spelling_sizes,
+            sizes,
+            starts,
+            heads,
+            codes_of_labels,
+            targets=heads,
+        )
+
+    def _encode_feats(self, sentences: Sequence[Sentence]) -> Ints:
+        rows: dict[str, Ints] = {}
+        fields = [field for one in sentences for field in one.feats]
+        for field in dict.fromkeys(fields):
+            row = np.full(self.max_feats, _NOTHING, np.int64)
+            # A new text may have more values at a word than the treebank: the first ones count.
+            known = [pair for pair in _pairs(field) if pair in self.feats][: self.max_feats]
+            row[: len(known)] = self.feats.encode(known)
+            rows[field] = row
+        return np.array([rows[field] for field in fields], np.int64).reshape(len(fields), -1)
+
+    def _spellings(self, forms: Sequence[str]) -> tuple[Ints, Ints]:
+        """Codes of the characters of each form, from row 1 on, and how many; row 0 is the root."""
+        half = _LONGEST_WORD // 2
+        short = [f if len(f) <= _LONGEST_WORD else f[:half] + f[-half:] for f in forms]
+        sizes = np.array([1] + [max(1, len(form)) for form in short], np.int64)
+        codes = np.full((len(sizes), int(sizes.max())), _NOTHING, np.int64)
+        codes[0, 0] = ROOT
+        for row, form in enumerate(short, 1):
+            codes[row, : len(form)] = self.characters.encode(form)
+        return codes, sizes
+
+    def metadata(self) -> dict[str, Any]:
+        """All that `restore` needs, for JSON."""
+        return {
+            "columns": [one.strings for one in self.columns],
+            "feats": self.feats.strings,
+            "characters": self.characters.strings,
+            "max_feats": self.max_feats,
+        }
+
+    @classmethod
+    def restore(cls, metadata: dict[str, Any]) -> Self:
+        """The vocabularies that `metadata` describes."""
+        return cls(
+            tuple(Vocabulary(strings) for strings in metadata["columns"]),
+            Vocabulary(metadata["feats"]),
+            Vocabulary(metadata["characters"]),
+            metadata["max_feats"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Sentences as tensors, padded to the longest; column 0 is the root.
+
+    codes: (batch, n+1, columns); padding has the codes of a root.
+    forms: (batch, n+1), rows of `spelling`.
+    spelling: (distinct forms, characters); `spelling_sizes` on the CPU, as packing needs them.
+    sizes: words of each sentence, on the CPU.
+    heads, labels: (batch, n+1), -1 where there is none, at the root and in the padding.
+    targets: heads that the scores of arcs learn, see `Inputs.learnable`.
+    sentences: their numbers in the data set.
+    """
+
+    codes: Tensor
+    forms: Tensor
+    spelling: Tensor
+    spelling_sizes: Tensor
+    sizes: Tensor
+    heads: Tensor
+    labels: Tensor
+    targets: Tensor
+    sentences: Ints
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on a device, apart from what stays on the CPU."""
+        stay = ("spelling_sizes", "sizes", "sentences")
+        moved = {
+            one.name: getattr(self, one.name)
+            if one.name in stay
+            else getattr(self, one.name).to(device, non_blocking=True)
+            for one in fields(self)
+        }
+        return Batch(**moved)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """A data set as arrays; a sentence has a row for its root and one for each word.
+
+    codes: (rows, columns). forms: the row of `spelling` of each row. spelling_sizes: characters.
+    sizes: words of each sentence. starts: the row of its root. heads, labels: of each row, or -1.
+    targets: heads that the scores of arcs learn.
+    """
+
+    codes: Ints
+    forms: Ints
+    spelling: Ints
+    spelling_sizes: Ints
+    sizes: Ints
+    starts: Ints
+    heads: Ints
+    labels: Ints
+    targets: Ints
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def sentence_targets(self, sentence: int) -> Ints:
+        """The heads to learn of one sentence, that of word 1 first."""
+        begin = self.starts[sentence] + 1
+        return self.targets[begin : begin + self.sizes[sentence]]
+
+    def learnable(self, *, projective: bool, root: RootRule) -> Inputs:
+        """The same, with targets that some tree has; see `learnable_heads`."""
+        targets = self.targets.copy()
+        whole = replace(self, targets=targets)
+        for sentence in range(len(self)):
+            own = whole.sentence_targets(sentence)
+            own[:] = learnable_heads(own, projective=projective, root=root)
+        return whole
+
+    def word_rows(self) -> Ints:
+        """The rows of words, sentence after sentence."""
+        is_word = np.ones(len(self.codes), bool)
+        is_word[self.starts] = False
+        return np.flatnonzero(is_word)
+
+    def batch(self, sentences: Ints) -> Batch:
+        """Some of the sentences as tensors on the CPU."""
+        sizes = self.sizes[sentences]
+        columns = np.arange(int(sizes.max()) + 1)
+        padding = columns > sizes[:, None]
+        rows = self.starts[sentences][:, None] + np.where(padding, 0, columns)
+        distinct, forms = np.unique(self.forms[rows], return_inverse=True)
+        lengths = self.spelling_sizes[distinct]
+        heads, labels, targets = (
+            torch.from_numpy(np.where(padding, -1, gold[rows]))
+            for gold in (self.heads, self.labels, self.targets)
+        )
+        return Batch(
+            torch.from_numpy(self.codes[rows]),
+            torch.from_numpy(forms.reshape(rows.shape)),
+            torch.from_numpy(self.spelling[distinct, : lengths.max()]),
+            torch.from_numpy(lengths),
+            torch.from_numpy(sizes),
+            heads,
+            labels,
+            targets,
+            sentences,
+        )
+
+
+def length_batches(
+    sizes: Ints, words: int, rng: np.random.Generator | None = None
+) -> Iterator[Ints]:
+    """Numbers of sentences of about the same length, at most so many words after padding.
+
+    Args:
+        rng: draws the order of batches, and of sentences of the same length.
+    """
+    ties = np.arange(len(sizes)) if rng is None else rng.permutation(len(sizes))
+    # With noise of a word or two the batches of a pass differ from those of the next.
+    noise = 0.0 if rng is None else rng.uniform(-1.5, 1.5, len(sizes))
+    order = np.lexsort((ties, sizes + noise))
+    batches, begin, longest = [], 0, 0
+    for end, sentence in enumerate(order):
+        longest = max(longest, int(sizes[sentence]))
+        if end > begin and longest * (end + 1 - begin) > words:
+            batches.append(order[begin:end])
+            begin, longest = end, int(sizes[sentence])
+    if len(order):
+        batches.append(order[begin:])
+    if rng is not None:
+        batches = [batches[k] for k in rng.permutation(len(batches))]
+    return iter(batches)
+
+
+def _column(sentence: Sentence, name: str) -> Sequence[str]:
+    if name == "form":
+        return [form.lower() for form in sentence.forms]
+    if name == "lemma":
+        return sentence.lemmas
+    return sentence.upos if name == "upos" else sentence.xpos
+
+
+def _pairs(field: str) -> list[str]:
+    return [] if field == "_" else field.split("|")

@@ -1,0 +1,241 @@
+"""The network: embeddings, a BiLSTM, and biaffine scores of arcs and labels.
+
+Dozat & Manning (2017), Deep Biaffine Attention for Neural Dependency Parsing
+(https://arxiv.org/abs/1611.01734): two vectors of each word, as a head and as a modifier, and
+
+    score[h, m] = (head_h; 1)' U (modifier_m; 1)
+
+once for arcs and once for each label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from crossarc.models.encode import BOUNDARY, UNKNOWN
+from crossarc.models.neural.inputs import COLUMNS, Batch, Vocabularies
+
+__all__ = ["Biaffine", "Network", "Outputs", "Shape"]
+
+_WORDS = tuple(COLUMNS.index(name) for name in ("form", "lemma"))
+_TAGS = tuple(COLUMNS.index(name) for name in ("upos", "xpos"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Sizes of a network; all that must be known to build one."""
+
+    columns: tuple[int, ...]
+    feats: int
+    characters: int
+    labels: int
+    layers: int
+    hidden: int
+    arc_size: int
+    label_size: int
+    dropout: float
+    word_dropout: float
+    column_sizes: tuple[int, ...] = (100, 100, 50, 50)
+    feats_size: int = 100
+    character_size: int = 50
+    spelling_size: int = 100
+    encoder_size: int = 0
+
+    @classmethod
+    def of(cls, vocabularies: Vocabularies, **sizes: Any) -> Shape:
+        """The shape for some vocabularies."""
+        return cls(
+            columns=tuple(len(one) for one in vocabularies.columns),
+            feats=len(vocabularies.feats),
+            characters=len(vocabularies.characters),
+            **sizes,
+        )
+
+
+class Outputs(NamedTuple):
+    """What the network says about a batch.
+
+    arcs: (batch, n+1, n+1), scores [h, m].
+    label_heads, label_modifiers: (batch, n+1, label_size), what labels are scored from.
+    """
+
+    arcs: Tensor
+    label_heads: Tensor
+    label_modifiers: Tensor
+
+
+class Biaffine(nn.Module):  # type: ignore[misc]  # torch is not there for every type check
+    """(head; 1)' U (modifier; 1), for each of some classes."""
+
+    def __init__(self, size: int, classes: int) -> None:
+        super().__init__()
+        # From zeros, all trees are equally probable at the beginning.
+        self.weight = nn.Parameter(torch.zeros(classes, size + 1, size + 1))
+
+    def table(self, heads: Tensor, modifiers: Tensor) -> Tensor:
+        """Scores [h, m] of all pairs under the first class, (batch, n+1, n+1)."""
+        return _with_one(heads) @ self.weight[0] @ _with_one(modifiers).transpose(1, 2)
+
+    def pairs(self, heads: Tensor, modifiers: Tensor) -> Tensor:
+        """Scores of given pairs, (pairs, classes)."""
+        classes, size = self.weight.shape[:2]
+        # One product of matrices, (pairs, size) (size, classes size), then one of vectors.
+        flat = self.weight.permute(1, 0, 2).reshape(size, classes * size)
+        left = (_with_one(heads) @ flat).view(-1, classes, size)
+        return (left @ _with_one(modifiers).unsqueeze(2)).squeeze(2)
+
+
+class Network(nn.Module):  # type: ignore[misc]
+    """From a batch of codes to scores.
+
+    Args:
+        encoder: a module that gives vectors of words, (batch, n+1, `shape.encoder_size`).
+    """
+
+    def __init__(self, shape: Shape, encoder: nn.Module | None = None) -> None:
+        super().__init__()
+        self.shape = shape
+        self.encoder = encoder
+        self.columns = nn.ModuleList(
+            nn.Embedding(count, size)
+            for count, size in zip(shape.columns, shape.column_sizes, strict=True)
+        )
+        self.feats = nn.Embedding(shape.feats, shape.feats_size, padding_idx=BOUNDARY)
+        # Features once more, kept where tags and features are dropped.
+        self.kept_feats = nn.Embedding(shape.feats, shape.feats_size, padding_idx=BOUNDARY)
+        self.spelling = Spelling(shape)
+        width = sum(shape.column_sizes) + 2 * shape.feats_size + shape.spelling_size
+        width += shape.encoder_size
+        self.dropout = nn.Dropout(shape.dropout)
+        self.context: nn.LSTM | None = None
+        if shape.layers:
+            self.context = nn.LSTM(
+                width,
+                shape.hidden,
+                shape.layers,
+                batch_first=True,
+                bidirectional=True,
+                dropout=shape.dropout if shape.layers > 1 else 0.0,
+            )
+            width = 2 * shape.hidden
+        self.arc_head, self.arc_modifier = (_Projection(width, shape.arc_size) for _ in range(2))
+        self.label_head, self.label_modifier = (
+            _Projection(width, shape.label_size) for _ in range(2)
+        )
+        self.projection_dropout = LockedDropout(shape.dropout)
+        self.arc_scores = Biaffine(shape.arc_size, 1)
+        self.label_scores = Biaffine(shape.label_size, shape.labels)
+        self._initialise()
+
+    def _initialise(self) -> None:
+        for name, weight in self.named_parameters():
+            if name.startswith("encoder."):
+                continue
+            if "weight_ih" in name or "weight_hh" in name:
+                nn.init.orthogonal_(weight)
+            elif "bias_ih" in name or "bias_hh" in name:
+                nn.init.zeros_(weight)
+        for table in (*self.columns, self.feats, self.kept_feats, self.spelling.characters):
+            nn.init.normal_(table.weight, std=table.weight.shape[1] ** -0.5)
+            with torch.no_grad():
+                table.weight[BOUNDARY] = 0.0
+
+    def forward(self, batch: Batch, pieces: Any = None) -> Outputs:
+        """Scores of a batch.
+
+        Args:
+            pieces: what the encoder reads, where there is one.
+        """
+        states = self._states(self._inputs(batch, pieces), batch.sizes + 1)
+        drop = self.projection_dropout
+        arcs = self.arc_scores.table(drop(self.arc_head(states)), drop(self.arc_modifier(states)))
+        return Outputs(arcs, drop(self.label_head(states)), drop(self.label_modifier(states)))
+
+    def label_table(self, heads: Tensor, modifiers: Tensor) -> Tensor:
+        """Scores of the labels of given pairs, (pairs, labels)."""
+        scores: Tensor = self.label_scores.pairs(heads, modifiers)
+        return scores
+
+    def _inputs(self, batch: Batch, pieces: Any) -> Tensor:
+        columns = [batch.codes[..., number] for number in range(len(COLUMNS))]
+        feats = batch.codes[..., len(COLUMNS) :]
+        kept = self.kept_feats(feats).sum(2)
+        if self.training and self.shape.word_dropout:
+            without_tags = self._dropped(columns[0])
+            for number in _WORDS:
+                columns[number] = columns[number].masked_fill(self._dropped(columns[0]), UNKNOWN)
+            for number in _TAGS:
+                columns[number] = columns[number].masked_fill(without_tags, UNKNOWN)
+            feats = feats.masked_fill(without_tags.unsqueeze(2), BOUNDARY)
+        parts = [table(codes) for table, codes in zip(self.columns, columns, strict=True)]
+        parts += [self.feats(feats).sum(2), kept, self.spelling(batch)]
+        if self.encoder is not None:
+            parts.append(self.encoder(pieces))
+        inputs: Tensor = self.dropout(torch.cat(parts, -1))
+        return inputs
+
+    def _dropped(self, codes: Tensor) -> Tensor:
+        return torch.rand(codes.shape, device=codes.device) < self.shape.word_dropout
+
+    def _states(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        if self.context is None:
+            return inputs
+        packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
+        states: Tensor = pad_packed_sequence(self.context(packed)[0], batch_first=True)[0]
+        dropped: Tensor = self.projection_dropout(states)
+        return dropped
+
+
+class Spelling(nn.Module):  # type: ignore[misc]
+    """Vectors of words from their characters: the last states of a BiLSTM."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.characters = nn.Embedding(shape.characters, shape.character_size, padding_idx=BOUNDARY)
+        self.states = nn.LSTM(
+            shape.character_size, shape.spelling_size // 2, batch_first=True, bidirectional=True
+        )
+
+    def forward(self, batch: Batch) -> Tensor:
+        """(batch, n+1, spelling_size)."""
+        packed = pack_padded_sequence(
+            self.characters(batch.spelling),
+            batch.spelling_sizes,
+            batch_first=True,
+            enforce_sorted=False,
+        )
+        _, (last, _) = self.states(packed)
+        return last.transpose(0, 1).flatten(1)[batch.forms]
+
+
+class LockedDropout(nn.Module):  # type: ignore[misc]
+    """Dropout that is the same for all words of a sentence."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, values: Tensor) -> Tensor:
+        """The values, some of the last dimension set to 0 and the others scaled up."""
+        if not self.training or not self.rate:
+            return values
+        mask = values.new_empty(values.shape[0], 1, values.shape[2])
+        return values * (mask.bernoulli_(1.0 - self.rate) / (1.0 - self.rate))
+
+
+class _Projection(nn.Sequential):  # type: ignore[misc]
+    """A linear map and a leaky ReLU."""
+
+    def __init__(self, size: int, out: int) -> None:
+        super().__init__(nn.Linear(size, out), nn.LeakyReLU(0.1))
+        nn.init.orthogonal_(self[0].weight)
+        nn.init.zeros_(self[0].bias)
+
+
+def _with_one(vectors: Tensor) -> Tensor:
+    return torch.cat([vectors, torch.ones_like(vectors[..., :1])], -1)

@@ -1,0 +1,129 @@
+"""Supervised estimation: counts of the oracle's transitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.errors import ModelError
+from crossarc.inference.transition.attardi import oracle, tree_computations
+from crossarc.inference.transition.attardi.machine import RIGHT, SHIFT
+from crossarc.models.transition.backoff import BackoffTables
+from crossarc.models.transition.parameters import (
+    MAX_DENSE,
+    Counts,
+    DenseTables,
+    Tables,
+    normalised,
+)
+from crossarc.models.transition.parameters import (
+    proper as made_proper,
+)
+from crossarc.models.transition.symbols import BOTTOM, Annotated, Symbols, Unit, read_tree
+
+__all__ = ["SetAside", "estimate", "transitions"]
+
+Ints = NDArray[np.int64]
+
+
+class SetAside(NamedTuple):
+    """Sentences, of all that were given, whose trees degree 2 does not derive, or no degree."""
+
+    sentences: int
+    higher_degree: int
+    no_degree: int
+
+
+def transitions(codes: Ints) -> Iterator[tuple[int, int, int, int]]:
+    """Table, b3, b2 and b1 of each transition of a degree-2 computation, after the first shift.
+
+    Tables are numbered as in `Counts`. b1 of a shift is the node shifted, b2 the top of the stack.
+    """
+    stack, node = [-1, 0], 1
+    for code in codes[1:].tolist():
+        if code == SHIFT:
+            yield 0, -1, stack[-1], node
+            stack.append(node)
+            node += 1
+            continue
+        d = code - RIGHT if code > RIGHT else code
+        yield 2 * d - 1 + (code > RIGHT), stack[-3], stack[-2], stack[-1]
+        del stack[-1 if code > RIGHT else -1 - d]
+
+
+def estimate(
+    sentences: Iterable[Annotated],
+    vocabulary: Iterable[str] | None,
+    *,
+    unit: Unit,
+    min_count: int,
+    strength: float,
+    iterations: int,
+    proper: bool,
+) -> tuple[Symbols, Tables, SetAside]:
+    """The symbols and tables of `TransitionModel.fit`, and what was set aside."""
+    if strength < 0.0:
+        raise ValueError(f"strength must not be negative: got {strength}")
+    pairs = [read_tree(sentence, unit) for sentence in sentences]
+    if vocabulary is None:
+        symbols = Symbols.of_sentences(
+            (words for words, _ in pairs), unit=unit, min_count=min_count
+        )
+    else:
+        symbols = Symbols(vocabulary, unit=unit, unknown=None)
+    usable: list[tuple[Ints, Ints]] = []
+    rows: list[tuple[int, int, int, int]] = []
+    higher = none = 0
+    for words, heads in pairs:
+        found = oracle(heads, 2)
+        if found is None:
+            none += oracle(heads) is None
+            higher += 1
+            continue
+        ids = symbols.encode(words)
+        usable.append((ids, heads))
+        numbers = [*ids.tolist(), BOTTOM]  # the bottom marker is node -1
+        rows.extend((t, *(numbers[b] for b in nodes)) for t, *nodes in transitions(found[0]))
+    set_aside = SetAside(len(pairs), higher - none, none)
+    if not usable:
+        raise ModelError(f"none of {len(pairs)} sentences has a tree of degree 2: give some")
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    if len(symbols) > MAX_DENSE:
+        if iterations:
+            raise ModelError(
+                f"EM is over at most {MAX_DENSE} symbols: got {len(symbols)}; use tags"
+            )
+        return symbols, BackoffTables(table, len(usable), len(symbols), strength, proper), set_aside
+    counts = _dense(table, len(usable), len(symbols))
+    tables = _estimated(counts, strength, proper)
+    keys = Counter((ids.tobytes(), heads.tobytes()) for ids, heads in usable)
+    different = [
+        ((np.frombuffer(ids, np.int64), np.frombuffer(heads, np.int64)), times)
+        for (ids, heads), times in keys.items()
+    ]
+    for _ in range(iterations):
+        counts = Counts.zeros(len(symbols))
+        for (ids, heads), times in different:
+            own = tree_computations(tables.scores(ids), heads)
+            counts.add(ids, own.expectations(), times)
+        tables = _estimated(counts, strength, proper)
+    return symbols, tables, set_aside
+
+
+def _estimated(counts: Counts, strength: float, proper: bool) -> DenseTables:
+    parameters = normalised(counts, strength=strength, with_stop=proper)
+    return DenseTables(made_proper(parameters) if proper else parameters)
+
+
+def _dense(rows: Ints, sentences: int, size: int) -> Counts:
+    """Counts of the oracle's transitions; each sentence has a first shift and a stop."""
+    counts = Counts.zeros(size)
+    counts.sh[0, 1] = counts.stop[0] = sentences
+    for number, table in enumerate(counts[:5]):
+        own = rows[rows[:, 0] == number]
+        np.add.at(table, tuple(own[:, 4 - table.ndim :].T), 1.0)
+    return counts

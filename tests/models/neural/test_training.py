@@ -1,0 +1,204 @@
+"""Training: what is learnt, that it can be repeated, interrupted and saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.small_treebank import toy_treebank
+
+import crossarc as ca
+from crossarc import ModelError, Sentence
+from crossarc.models.kinds import OptionError, find_kind
+from crossarc.models.protocol import all_arcs
+from crossarc.parser import Parser
+
+torch = pytest.importorskip("torch", reason="extra [torch] is not installed")
+
+from crossarc.models.neural.kind import LOSSES  # noqa: E402
+
+TINY: dict[str, Any] = {
+    "kind": "neural",
+    "hidden": 12,
+    "layers": 1,
+    "arc_size": 12,
+    "label_size": 8,
+    "dropout": 0.1,
+    "word_dropout": 0.1,
+    "batch_words": 40,
+    "rate": 0.01,
+    "averaging": 0.9,
+    "text": False,
+    "threads": 1,
+    "device": "cpu",
+}
+BANK, DEV = toy_treebank(40, 0), toy_treebank(12, 1)
+
+
+def weights(parser: Parser) -> dict[str, Any]:
+    return parser.model.state()
+
+
+def assert_same(one: Parser, other: Parser) -> None:
+    assert weights(one).keys() == weights(other).keys()
+    for name, array in weights(one).items():
+        np.testing.assert_array_equal(array, weights(other)[name])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_learns_an_unambiguous_language(loss: str) -> None:
+    parser = Parser.train(BANK, DEV, passes=12, loss=loss, **TINY)
+    scores = ca.evaluate(DEV, list(parser.parse(DEV)))
+    assert (scores.uas, scores.las_full) == (100.0, 100.0)
+
+
+def test_without_held_out_sentences_the_last_pass_counts() -> None:
+    parser = Parser.train(BANK, passes=10, **TINY)
+    assert ca.evaluate(DEV, list(parser.parse(DEV))).uas == 100.0
+    assert "las" not in parser.training
+
+
+def test_missing_heads_are_summed_over() -> None:
+    """Subjects and objects know their heads in one half of the sentences each."""
+    partial = []
+    for number, sentence in enumerate(BANK):
+        hidden = sentence.copy()
+        part = "nsubj" if number % 2 else "obj"
+        hidden.heads = [
+            -1 if relation in (part, "det") and number % 3 else int(head)
+            for head, relation in zip(sentence.heads, sentence.deprels, strict=True)
+        ]
+        partial.append(hidden)
+    assert any((one.heads < 0).any() for one in partial)
+    parser = Parser.train(partial, passes=12, **TINY)
+    assert ca.evaluate(DEV, list(parser.parse(DEV))).uas == 100.0
+
+
+def test_a_seed_gives_the_same_weights_and_another_others() -> None:
+    one, same = (Parser.train(BANK, DEV, passes=2, seed=5, **TINY) for _ in range(2))
+    assert_same(one, same)
+    other = Parser.train(BANK, DEV, passes=2, seed=6, **TINY)
+    assert not np.array_equal(
+        weights(one)["arc_scores.weight"], weights(other)["arc_scores.weight"]
+    )
+
+
+def test_training_leaves_the_generator_of_others_alone() -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    Parser.train(BANK, passes=1, **TINY)
+    assert torch.equal(torch.rand(3), expected)
+
+
+class InterruptedTrainingError(Exception):
+    pass
+
+
+def test_training_resumes_to_the_same_weights(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+
+    def interrupt(stage: str, state: Any) -> None:
+        if state is not None and state.number == 3:
+            raise InterruptedTrainingError
+
+    whole = Parser.train(BANK, DEV, passes=5, **TINY)
+    with pytest.raises(InterruptedTrainingError):
+        Parser.train(BANK, DEV, passes=5, checkpoint=str(file), progress=interrupt, **TINY)
+    assert file.exists()
+    seen: list[int] = []
+
+    def record(stage: str, state: Any) -> None:
+        if state is not None:
+            seen.append(state.number)
+
+    with pytest.raises(ModelError, match="a checkpoint of another training: remove it"):
+        Parser.train(BANK, DEV, passes=6, checkpoint=str(file), **TINY)
+    resumed = Parser.train(BANK, DEV, passes=5, checkpoint=str(file), progress=record, **TINY)
+    assert_same(whole, resumed)
+    assert min(seen) == 3
+    assert not file.exists()
+
+
+def test_a_model_in_a_file_is_the_model(tmp_path: Path) -> None:
+    parser = Parser.train(BANK, DEV, passes=3, **TINY)
+    parser.save(tmp_path / "model")
+    again = Parser.load(tmp_path / "model")
+    assert_same(parser, again)
+    for options in ({"probabilities": True}, {"kbest": 3}, {"min_risk": True}):
+        before = [one.to_conllu() for one in parser.parse(DEV, **options)]
+        assert [one.to_conllu() for one in again.parse(DEV, **options)] == before
+    assert again.training["loss"] == "tree"
+
+
+def test_scores_do_not_depend_on_the_other_sentences_of_a_batch() -> None:
+    parser = Parser.train(BANK, DEV, passes=2, **TINY)
+    model: Any = parser.model
+    long = Sentence.build(["the", "n1"] * 15, upos=["DET", "NOUN"] * 15)
+    batch = model.score([*DEV[:3], long])
+    for number, sentence in enumerate([*DEV[:3], long]):
+        single = model.score([sentence])
+        np.testing.assert_allclose(batch.arcs[number], single.arcs[0], atol=1e-4)
+        arcs = all_arcs(len(sentence))
+        every = [all_arcs(len(one)) for one in (*DEV[:3], long)]
+        np.testing.assert_allclose(
+            batch.label_log_probs(every)[number], single.label_log_probs([arcs])[0], atol=1e-4
+        )
+
+
+def test_labels_are_probabilities_and_the_root_has_its_own() -> None:
+    model: Any = Parser.train(BANK, DEV, passes=1, **TINY).model
+    [logs] = model.score(DEV[:1]).label_log_probs([all_arcs(len(DEV[0]))])
+    np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1.0)
+    root = model.labels.index("root")
+    at_root = all_arcs(len(DEV[0]))[0] == 0
+    assert (logs[at_root, root] == 0.0).all()
+    assert np.isneginf(logs[~at_root, root]).all()
+
+
+def test_temperatures_make_held_out_trees_most_probable() -> None:
+    parser = Parser.train(BANK, DEV, passes=4, projective=False, **TINY)
+    model: Any = parser.model
+
+    def log_prob() -> float:
+        distributions = [parser.distribution(one) for one in DEV]
+        pairs = zip(distributions, DEV, strict=True)
+        return sum(d.log_prob(heads=dict(enumerate(s.heads.tolist(), 1))) for d, s in pairs)
+
+    fitted, best = model.arc_temperature, log_prob()
+    for factor in (0.9, 1.1):
+        model.arc_temperature = fitted * factor
+        assert log_prob() < best + 1e-3
+
+
+def test_what_is_refused() -> None:
+    unknown = [Sentence.build(["a"], heads=[-1])]
+    with pytest.raises(ModelError, match="nothing to learn from"):
+        Parser.train(unknown, **TINY)
+    with pytest.raises(ModelError, match="no held-out sentence has a head"):
+        Parser.train(BANK, unknown, **TINY)
+    with pytest.raises(OptionError, match="device: no such device here: 'nowhere'"):
+        Parser.train(BANK, **{**TINY, "device": "nowhere"})
+    with pytest.raises(OptionError, match="loss: must be"):
+        Parser.train(BANK, **TINY, loss="least")
+
+
+def test_a_file_whose_weights_do_not_fit() -> None:
+    model: Any = Parser.train(BANK, passes=1, **TINY).model
+    tensors = model.tensors()
+    tensors["arc_scores.weight"] = tensors["arc_scores.weight"][:, :3]
+    with pytest.raises(ModelError, match="do not fit its network"):
+        find_kind("neural").restore(tensors, model.metadata())
+    with pytest.raises(ModelError, match="format 9"):
+        find_kind("neural").restore(tensors, {**model.metadata(), "format": 9})
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_gpu_gives_the_same_scores() -> None:
+    parser = Parser.train(BANK, DEV, passes=3, **TINY)
+    model: Any = parser.model
+    on_cpu = model.score(DEV).arcs
+    for one, other in zip(on_cpu, model.to("cuda").score(DEV).arcs, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)
