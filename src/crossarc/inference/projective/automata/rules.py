@@ -39,8 +39,8 @@ Rule instances, for A allowed arcs and lists of k modifiers; n^2 and n where all
     A k^2 + A k n            grandparents                       5 n^4 / 12
     A k^3 + A k n            both                               n^5 / 30
 
-and with limits of M modifiers up to M^3 times as many. Koo & Collins score tri-siblings in O(n^4)
-beside grand-siblings because only the two outermost modifiers know their grandparent; here all do.
+and with limits of M modifiers up to M^3 times as many. With both, O(n^4) would need grand-siblings
+that some modifiers go without: every arc has its part, so states differ between grandparents.
 """
 
 from __future__ import annotations
