@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any
 
 import crossarc as ca
-from crossarc.inference import SpanningTrees
+from crossarc.inference import Many, SpanningTrees
 from crossarc.models.protocol import tree_arcs
 
 torch: Any = importlib.import_module("torch")
@@ -59,7 +59,7 @@ def speed(folder: Path, path: str, device: str) -> None:
     def arrays() -> None:
         """Best trees, arc probabilities and labels, as arrays."""
         batch = model.score(dev, threads=threads)
-        trees = SpanningTrees(batch.arcs, threads=threads)
+        trees: SpanningTrees[Many] = SpanningTrees(batch.arcs, threads=threads)
         trees.marginals()
         batch.label_log_probs([tree_arcs(tree.heads) for tree in trees.argmax()])
 

@@ -60,8 +60,8 @@ def test_every_option_of_the_help_is_proposed(scripts: Path, name: str) -> None:
         word.rstrip(",")
         for line in shown.splitlines()
         if line.startswith("  -")
-        for word in line.replace(" / ", " ").split()
-        if word.startswith("-") and word != "-"
+        for word in line[2:].partition("  ")[0].replace(" / ", " ").split()
+        if word.startswith("-")
     }
     proposed = {*by_bash(scripts, "crossarc", name, "--"), "-h"}
     proposed |= set(by_bash(scripts, "crossarc", name, "-"))

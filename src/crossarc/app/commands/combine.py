@@ -26,7 +26,10 @@ def combine(
     workers: WorkersOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Combine parsers by the probabilities that they give to arcs and labels."""
+    """Make one parser of several.
+
+    They are combined by the probabilities that they give to arcs and labels.
+    """
     from crossarc.models.combined.model import CombinedModel
     from crossarc.parser import Parser
 

@@ -97,7 +97,8 @@ def _parameter(parameter: inspect.Parameter) -> _Parameter:
     # Typer takes the first name for a default until it builds the command.
     first = (about.default,) if isinstance(about.default, str) else ()
     declared = [flag for one in (*first, *(about.param_decls or ())) for flag in one.split("/")]
-    flags = declared or [f"--{parameter.name.replace('_', '-')}"]
+    name = parameter.name.replace("_", "-")
+    flags = declared or ([f"--{name}", f"--no-{name}"] if kind is bool else [f"--{name}"])
     return _Parameter(
         () if is_argument else tuple(flags),
         kind is not bool,

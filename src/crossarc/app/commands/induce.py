@@ -178,7 +178,7 @@ def induce(
     workers: WorkersOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Learn trees from sentences without trees by EM, and parse with what was learnt.
+    """Learn trees from sentences without trees, by EM.
 
     Where the sentences have trees, these are not looked at in learning, and the induced ones are
     compared with them: directed and undirected accuracy, beside chains in which each word is headed

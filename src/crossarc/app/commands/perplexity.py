@@ -93,7 +93,9 @@ def perplexity(
     workers: WorkersOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
-    """Perplexity per word of a tree model, an n-gram model, and their interpolation.
+    """Perplexity of tree models and n-gram models.
+
+    Per word, also of their interpolation.
 
     All give the probability of the words of a sentence given their number, p(x | n): n-grams have
     no end symbol. Sentences are interpolated, not words, with weights by EM on held-out text.

@@ -46,7 +46,10 @@ def serve(
     max_seconds: Annotated[float, typer.Option(min=0.01, help="Time for a request.")] = 60.0,
     workers: WorkersOption = None,
 ) -> None:
-    """Serve the page and parsing over HTTP, for UDPipe's clients and as JSON."""
+    """Serve the page, and parsing over HTTP.
+
+    For UDPipe's clients and as JSON.
+    """
     missing = [n for n in ("starlette", "uvicorn") if importlib.util.find_spec(n) is None]
     if missing:
         raise typer.BadParameter(

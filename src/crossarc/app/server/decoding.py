@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,7 +168,7 @@ class _Batch:
         self.batch: BatchScores = model.score(sentences, threads=1)
         self.scores = self._constrained_scores()
         projective = parser.projective if request.projective is None else request.projective
-        self.family: type[TreeDistribution] = ProjectiveTrees if projective else SpanningTrees
+        self.family: type[TreeDistribution[Any]] = ProjectiveTrees if projective else SpanningTrees
 
     def decode(self) -> list[Decoded]:
         """The sentences with their trees."""
@@ -234,9 +235,9 @@ class _Batch:
             for k in range(len(self.sentences))
         ]
 
-    def _feasible(self, scores: Floats, family: type[TreeDistribution]) -> TreeDistribution:
+    def _feasible(self, scores: Floats, family: type[TreeDistribution[Any]]) -> TreeDistribution:
         """The trees under constraints, which count more than projectivity and a single root."""
-        attempts: list[tuple[type[TreeDistribution], RootRule]] = [
+        attempts: list[tuple[type[TreeDistribution[Any]], RootRule]] = [
             (family, self.parser.root),
             (SpanningTrees, self.parser.root),
             (family, "multi"),
@@ -262,7 +263,7 @@ class _Batch:
         bonus = 1.0 + 2.0 * len(given) * float(np.abs(finite).max(initial=0.0))
         scores[given[known], known + 1] += bonus
         is_projective = self.request.projective is True
-        family: type[TreeDistribution] = ProjectiveTrees if is_projective else SpanningTrees
+        family: type[TreeDistribution[Any]] = ProjectiveTrees if is_projective else SpanningTrees
         if (given == 0).sum() > 1 and not self.constraints[k]:
             trees: TreeDistribution = family(scores, root="multi", threads=1)
         else:

@@ -18,12 +18,12 @@ from crossarc.inference.higher.beliefs import Beliefs, propagate
 from crossarc.inference.higher.branching import TOLERANCE, Solution, solve_dual
 from crossarc.inference.higher.problem import FACTORS, FactorTable, Problem, problem_of
 from crossarc.inference.higher.ranking import ranked
-from crossarc.inference.hooks import Root
 from crossarc.inference.projective.automata.factor import layout_of
 from crossarc.inference.projective.automata.layout import Layout
 from crossarc.inference.projective.model import read_limits
 from crossarc.inference.runtime.answers import Answers
 from crossarc.inference.runtime.batch import Batch, Scores
+from crossarc.inference.typed import Root
 from crossarc.once import once
 from crossarc.parallel import thread_count
 from crossarc.trees import Tree

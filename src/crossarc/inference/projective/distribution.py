@@ -102,7 +102,7 @@ class ProjectiveTrees(ForestTrees[Size]):
 
     @overload
     def __init__(
-        self,
+        self: ProjectiveTrees[Any],
         scores: Scores,
         *,
         lengths: Sequence[int] | None = None,

@@ -84,7 +84,7 @@ class SpanningTrees(TreeDistribution[Size]):
 
     @overload
     def __init__(
-        self,
+        self: SpanningTrees[Any],
         scores: Scores,
         *,
         lengths: Sequence[int] | None = None,

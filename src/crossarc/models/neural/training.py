@@ -335,7 +335,7 @@ def _family(options: NeuralOptions) -> Family:
     return Family(bool(options.projective), options.root or "single")
 
 
-def _trees(family: Family) -> type[TreeDistribution]:
+def _trees(family: Family) -> type[TreeDistribution[Any]]:
     return ProjectiveTrees if family.projective else SpanningTrees
 
 
