@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 import crossarc as ca
 from crossarc.inference.factors import GRAND_SIBLING, GRANDCHILD, SIBLING, TRI_SIBLING
-from crossarc.inference.projective.automata.factor import PackedFactor
-from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.projective.automata.factor import possible_parts
 
 Floats = NDArray[np.float64]
 FACTORS = {one.name: one for one in (SIBLING, GRANDCHILD, GRAND_SIBLING, TRI_SIBLING)}
@@ -63,9 +62,7 @@ def factor_scores(scores: Floats, names: tuple[str, ...], is_pruned: bool) -> di
     for name in names:
         factor = FACTORS[name]
         if is_pruned:
-            none = ca.Parts(np.empty((0, len(factor.axes)), np.int32), np.empty(0))
-            held = PackedFactor(factor, none, Batch(scores), [limits])
-            index = held.possible(0)
+            index = possible_parts(factor, scores, limits)
             found[name] = ca.Parts(index, rng.normal(size=len(index)))
         else:
             found[name] = rng.normal(size=factor.shape(n + 1))
