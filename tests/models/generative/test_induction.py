@@ -232,6 +232,9 @@ def test_impossible_starts() -> None:
     for prior in (-1.0, math.nan):
         with pytest.raises(ValueError, match="prior must be a number from 0 up"):
             BigramModel("form").fit_em(bank, prior=prior)
+    for make in (BigramModel, DMVModel):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'iteration'"):
+            make("form").fit_em(bank, iteration=5)
     with pytest.raises(ValueError, match="start must be one of uniform, harmonic, random"):
         BigramModel("form").fit_em(bank, start="zero")
 

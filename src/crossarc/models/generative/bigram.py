@@ -133,11 +133,12 @@ class BigramModel(GenerativeModel):
         if self.unit == "form+upos":
             raise ModelError("EM needs a unit of one column: use form or upos")
         from crossarc.models.generative.bigram_em import BigramProblem
-        from crossarc.models.generative.induction import problem_options, run_restarts
+        from crossarc.models.generative.induction import run_restarts, split_options
 
+        prior, threads, others = split_options(options)
         corpus = Corpus.encode(self._learn_vocabulary(list(sentences)), self.vocabularies)
-        problem = BigramProblem(self, corpus, *problem_options(options))
-        state = run_restarts(problem, **options)
+        problem = BigramProblem(self, corpus, prior, threads)
+        state = run_restarts(problem, **others)
         self._tables = [problem.table(state.counts)]
         self.labels, self._label_table = (), None
         return state

@@ -125,13 +125,13 @@ class DMVModel(GenerativeModel):
             ModelError: no words, or more than 2,000 different ones.
         """
         from crossarc.models.generative.dmv_em import DMVProblem
-        from crossarc.models.generative.induction import problem_options, run_restarts
+        from crossarc.models.generative.induction import run_restarts, split_options
 
-        prior, threads = problem_options(options)
+        prior, threads, others = split_options(options)
         _check_positive("prior", prior)
         corpus = Corpus.encode(self._learn(list(sentences)), self.vocabularies)
         problem = DMVProblem(self, corpus, prior, threads)
-        state = run_restarts(problem, **options)
+        state = run_restarts(problem, **others)
         counts = Tables.of_vector(state.counts, len(self.vocabularies[0]))
         self.tables = counts.estimate(prior)
         return state

@@ -24,8 +24,8 @@ __all__ = [
     "Start",
     "check_possible",
     "harmonic_scores",
-    "problem_options",
     "run_restarts",
+    "split_options",
 ]
 
 Floats = NDArray[np.float64]
@@ -86,12 +86,13 @@ class EMKeywords(TypedDict, total=False):
     on_iteration: OnIteration | None
 
 
-def problem_options(options: EMKeywords) -> tuple[float, int | None]:
-    """Prior and threads, checked."""
+def split_options(options: EMKeywords) -> tuple[float, int | None, dict[str, Any]]:
+    """Prior and threads, which a problem needs, and the arguments of `run_restarts`."""
     prior = options.get("prior", DEFAULT_PRIOR)
     if not 0.0 <= prior < np.inf:
         raise ValueError(f"prior must be a number from 0 up: got {prior}")
-    return prior, options.get("threads")
+    others = {name: one for name, one in options.items() if name not in ("prior", "threads")}
+    return prior, options.get("threads"), others
 
 
 def run_restarts(
@@ -105,7 +106,6 @@ def run_restarts(
     anneal: float = 1.0,
     checkpoint: str | os.PathLike[str] | None = None,
     on_iteration: OnIteration | None = None,
-    **_: Any,
 ) -> EMState:
     """EM from one or several starts; the state with the highest objective.
 
