@@ -5,8 +5,8 @@
     python benchmarks/attardi.py supervised [TREEBANKS]
 
 `speed`: inside, and inside with outside, at 10 to 40 words: medians of five, peak memory,
-exponents, time per product; two threads beside one; seconds to compile. `induction`: EM over tags
-of train, measured on dev, sentences of up to 10 words without punctuation, beside chains of words.
+exponents, time per product; two threads beside one; seconds to compile. `induction`: EM over the
+tags of train, measured on dev, both up to 10 words without punctuation, beside chains of words.
 `supervised`: unlabelled attachment of the models on development sections up to 40 words, beside
 first-order parsers.
 """
@@ -168,7 +168,7 @@ def induction(folder: Path) -> None:
                 vocabulary=sorted({tag for tags, _ in (*train, *dev) for tag in tags}),
                 start=start,
                 prior=1.0,
-                iterations=20,
+                iterations=15,
                 proper=True,
                 root="single",
                 threads=1,

@@ -221,7 +221,7 @@ class TransitionModel(ComputationModel):
         off elsewhere.
 
         Args:
-            sentences: `Sentence`s, or pairs of words and heads.
+            sentences: objects of class `Sentence`, or pairs of words and heads.
             vocabulary: else all words that occur.
             min_count: rarer words are read as unknown.
             strength: how many observations a coarser context is worth: (count + s q) / (total + s).
