@@ -181,8 +181,11 @@ def test_arrays_that_are_refused() -> None:
     scores = drawn(3, 0)
     with pytest.raises(ScoreError, match=r"la1 must have shape \(4, 4\): got \(3, 3\)"):
         Computations(scores._replace(la1=np.zeros((3, 3))))
-    with pytest.raises(ScoreError, match="ra2 have NaN or inf"):
-        Computations(scores._replace(ra2=np.full((4, 4, 4), np.nan)))
+    for wrong in (np.nan, np.inf, 1e13, -1e13):
+        table = np.zeros((4, 4, 4))
+        table[0, 1, 2] = wrong
+        with pytest.raises(ScoreError, match=r"scores of ra2 must be numbers of up to 1e\+12"):
+            Computations(scores._replace(ra2=table))
     with pytest.raises(ScoreError, match="101 words are too many"):
         Computations(drawn(101, 0))
 
