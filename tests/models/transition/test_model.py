@@ -294,6 +294,10 @@ def test_words_that_are_not_known() -> None:
         model.log_prob(["a", "x"])
     with pytest.raises(ca.ModelError, match="a list of words"):
         model.log_prob("ab")
+    untagged = ca.Sentence.build(["a", "b"], upos=["NOUN", "_"])
+    tagged = TransitionModel.random(["NOUN"], seed=0, unit="upos")
+    with pytest.raises(ca.ModelError, match="word 2 has no UPOS"):
+        tagged.log_prob(untagged)
     named = TransitionModel(WORDS, model.parameters, unknown="c")
     assert named.log_prob(["a", "x"]) == model.log_prob(["a", "c"])
 

@@ -90,7 +90,13 @@ class Symbols:
 def words_of(sentence: Words, unit: Unit) -> Sequence[str]:
     """The words of a sentence in a column, or as they were given."""
     if isinstance(sentence, Sentence):
-        return tuple(getattr(sentence, _COLUMNS[unit]))
+        words = tuple(getattr(sentence, _COLUMNS[unit]))
+        if unit != "form" and "_" in words:
+            raise ModelError(
+                f"sentence {sentence.sent_id or 'without id'}: word {words.index('_') + 1} has no "
+                f"{unit.upper()}: tag the text first, or use the unit form"
+            )
+        return words
     if isinstance(sentence, str):
         raise ModelError(f"a sentence is a list of words: got the string {sentence!r}; split it")
     return sentence

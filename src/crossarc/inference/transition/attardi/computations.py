@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError, ScoreError
+from crossarc.inference.arithmetic.wide import LARGEST_SCORE
 from crossarc.inference.transition.attardi.charts import Charts, Weights
 from crossarc.once import once
 from crossarc.parallel import over_ranges, thread_count
@@ -76,7 +77,7 @@ class Computations:
         threads: as for `crossarc.parallel.over_ranges`; the results do not depend on it.
 
     Raises:
-        ScoreError: arrays of a wrong shape, NaN or +inf, or too many words.
+        ScoreError: arrays of a wrong shape, NaN, +inf or scores over 1e12, or too many words.
     """
 
     def __init__(
@@ -344,8 +345,10 @@ def _checked(scores: TransitionScores) -> int:
         shape = (nodes,) * (3 if name in ("la2", "ra2") else 2)
         if np.shape(table) != shape:
             raise ScoreError(f"scores of {name} must have shape {shape}: got {np.shape(table)}")
-        if np.isnan(table).any() or (table == math.inf).any():
-            raise ScoreError(f"scores of {name} have NaN or inf: give numbers, or -inf to forbid")
+        if not np.where(table == -math.inf, 0.0, np.abs(table)).max() <= LARGEST_SCORE:
+            raise ScoreError(
+                f"scores of {name} must be numbers of up to {LARGEST_SCORE:.0e}, or -inf to forbid"
+            )
     return nodes
 
 
