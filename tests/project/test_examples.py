@@ -26,7 +26,7 @@ from support.files import ROOT
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 #: The extras of pages whose examples need one.
-EXTRAS = {"torch.md": "torch"}
+EXTRAS = {"torch.md": "torch", "neural.md": "torch"}
 
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SECONDS = 120

@@ -1,8 +1,8 @@
 """Losses of arcs: functions of scores (batch, n+1, n+1) and heads, mean over words.
 
 Heads are (batch, n+1), -1 where unknown: at the root, in the padding, and where a treebank has
-none. Losses of trees are computed by `crossarc.inference.torch`. Where heads of a sentence are unknown,
-they sum over (or search) the trees with the others.
+none. Losses of trees are computed by `crossarc.inference.torch`. Where heads of a sentence are
+unknown, they sum over (or search) the trees with the others.
 """
 
 from __future__ import annotations
