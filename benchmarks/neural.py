@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import resource
 import time
 from collections.abc import Callable
@@ -49,12 +50,12 @@ def accuracy(folder: Path, loss: str, seeds: int, device: str, output: str | Non
 
 
 def speed(folder: Path, path: str, device: str) -> None:
+    os.environ["CROSSARC_DEVICE"] = device
     parser = ca.Parser.load(path)
     model: Any = parser.model
-    model.to(device)
     dev = read(folder, "dev")
     dev *= 1 + 20_000 // sum(map(len, dev))
-    threads = 1 if device == "cpu" else None
+    threads = None if device == "cuda" else 1
 
     def arrays() -> None:
         """Best trees, arc probabilities and labels, as arrays."""
@@ -82,7 +83,7 @@ def speed(folder: Path, path: str, device: str) -> None:
         print(f"{name:32} {words / median(times):9,.0f} words/s", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {peak:,.0f} MB", flush=True)
-    if device != "cpu":
+    if device == "cuda":
         print(f"peak memory on the GPU {torch.cuda.max_memory_allocated() / 2**20:,.0f} MB")
 
 

@@ -27,7 +27,12 @@ from support.fork_server import fast_command
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 #: The extras of pages whose examples need one.
-EXTRAS = {"torch.md": "torch", "server.md": "starlette", "coming-from.md": "spacy"}
+EXTRAS = {
+    "torch.md": "torch",
+    "neural.md": "torch",
+    "server.md": "starlette",
+    "coming-from.md": "spacy",
+}
 
 _BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SECONDS = 120

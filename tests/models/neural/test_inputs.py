@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.small_treebank import WORKED, toy_treebank
 
 from crossarc import Sentence
 from crossarc.models.encode import BOUNDARY, ROOT, UNKNOWN, Vocabulary
-
-pytest.importorskip("torch", reason="extra [torch] is not installed")
-
 from crossarc.models.neural.inputs import COLUMNS, Vocabularies, length_batches
 
 SHORT = Sentence.build(

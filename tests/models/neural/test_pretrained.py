@@ -100,9 +100,9 @@ def test_train_save_and_load(folder: Path, tmp_path: Path) -> None:
     before = Pretrained.load(str(folder)).module.model.state_dict()
     parser = Parser.train(BANK, DEV, passes=15, encoder=str(folder), **TINY)
     model: Any = parser.model
-    assert model.network.shape.layers == 1
+    assert model.engine.shape.layers == 1
     name = "encoder.layer.0.attention.self.query.weight"
-    changed = model.network.encoder.model.state_dict()[name]
+    changed = model.engine.network.encoder.model.state_dict()[name]
     assert not torch.equal(changed, before[name])  # it is trained as well
     parser.save(tmp_path / "model")
     again = Parser.load(tmp_path / "model")

@@ -14,6 +14,7 @@ from crossarc import ModelError, Sentence
 from crossarc.models.kinds import OptionError, find_kind
 from crossarc.models.protocol import all_arcs
 from crossarc.parser import Parser
+from crossarc.treebank import sample
 
 torch = pytest.importorskip("torch", reason="extra [torch] is not installed")
 
@@ -173,6 +174,32 @@ def test_temperatures_make_held_out_trees_most_probable() -> None:
         assert log_prob() < best + 1e-3
 
 
+def test_numpy_gives_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's LSTM is the reference; several layers, features and words of all lengths."""
+    bank = sample()[:40]
+    parser = Parser.train(bank, passes=2, **{**TINY, "layers": 2})
+    parser.save(tmp_path / "model")
+    monkeypatch.setenv("CROSSARC_DEVICE", "numpy")
+    again = Parser.load(tmp_path / "model")
+    assert "device: numpy" in repr(again.model)
+    assert_same(parser, again)
+    models: list[Any] = [parser.model, again.model]
+    one, other = (model.score(bank) for model in models)
+    for table, expected in zip(other.arcs, one.arcs, strict=True):
+        np.testing.assert_allclose(table, expected, rtol=1e-4, atol=1e-5)
+    arcs = [all_arcs(len(sentence)) for sentence in bank]
+    pairs = zip(other.label_log_probs(arcs), one.label_log_probs(arcs), strict=True)
+    for table, expected in pairs:
+        np.testing.assert_allclose(table, expected, rtol=1e-4, atol=1e-5)
+    assert [s.heads.tolist() for s in again.parse(bank)] == [
+        s.heads.tolist() for s in parser.parse(bank)
+    ]
+    tensors = again.model.tensors()
+    tensors["arc_scores.weight"] = tensors["arc_scores.weight"][:, :3]
+    with pytest.raises(ModelError, match="do not fit its network"):
+        find_kind("neural").restore(tensors, again.model.metadata())
+
+
 def test_what_is_refused() -> None:
     unknown = [Sentence.build(["a"], heads=[-1])]
     with pytest.raises(ModelError, match="nothing to learn from"):
@@ -195,10 +222,15 @@ def test_a_file_whose_weights_do_not_fit() -> None:
         find_kind("neural").restore(tensors, {**model.metadata(), "format": 9})
 
 
+def on_gpu(model: Any) -> Any:
+    model.engine.to("cuda")
+    return model
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 def test_a_gpu_gives_the_same_scores() -> None:
     parser = Parser.train(BANK, DEV, passes=3, **TINY)
     model: Any = parser.model
     on_cpu = model.score(DEV).arcs
-    for one, other in zip(on_cpu, model.to("cuda").score(DEV).arcs, strict=True):
+    for one, other in zip(on_cpu, on_gpu(model).score(DEV).arcs, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-3)

@@ -221,7 +221,7 @@ def _say_how_long(sentences: list[Sentence], given: Mapping[str, Any]) -> None:
 
 
 def _default_device() -> str:
-    from crossarc.models.neural.model import default_device
+    from crossarc.models.neural.torch_engine import default_device
 
     return str(default_device())
 

@@ -1,4 +1,4 @@
-"""Sentences to padded tensors: codes of words, tags, features and characters.
+"""Sentences to padded arrays: codes of words, tags, features and characters.
 
 All sentences of a data set are encoded once; a batch is a selection of rows.
 """
@@ -6,20 +6,18 @@ All sentences of a data set are encoded once; a batch is a selection of rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from crossarc.learning import learnable_heads
 from crossarc.models.encode import BOUNDARY, ROOT, UNKNOWN, Vocabulary
 from crossarc.models.kinds import RootRule
 from crossarc.treebank import Sentence
 
-__all__ = ["COLUMNS", "Batch", "Inputs", "Vocabularies", "length_batches"]
+__all__ = ["COLUMNS", "Batch", "Inputs", "Shape", "Vocabularies", "length_batches"]
 
 Ints = NDArray[np.int64]
 
@@ -151,37 +149,26 @@ class Vocabularies:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Sentences as tensors, padded to the longest; column 0 is the root.
+    """Sentences as arrays, padded to the longest; column 0 is the root.
 
     codes: (batch, n+1, columns); padding has the codes of a root.
     forms: (batch, n+1), rows of `spelling`.
-    spelling: (distinct forms, characters); `spelling_sizes` on the CPU, as packing needs them.
-    sizes: words of each sentence, on the CPU.
+    spelling: (distinct forms, characters); spelling_sizes: how many each has.
+    sizes: words of each sentence.
     heads, labels: (batch, n+1), -1 where there is none, at the root and in the padding.
     targets: heads that the scores of arcs learn, see `Inputs.learnable`.
     sentences: their numbers in the data set.
     """
 
-    codes: Tensor
-    forms: Tensor
-    spelling: Tensor
-    spelling_sizes: Tensor
-    sizes: Tensor
-    heads: Tensor
-    labels: Tensor
-    targets: Tensor
+    codes: Ints
+    forms: Ints
+    spelling: Ints
+    spelling_sizes: Ints
+    sizes: Ints
+    heads: Ints
+    labels: Ints
+    targets: Ints
     sentences: Ints
-
-    def to(self, device: torch.device) -> Batch:
-        """The same on a device, apart from what stays on the CPU."""
-        stay = ("spelling_sizes", "sizes", "sentences")
-        moved = {
-            one.name: getattr(self, one.name)
-            if one.name in stay
-            else getattr(self, one.name).to(device, non_blocking=True)
-            for one in fields(self)
-        }
-        return Batch(**moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,27 +214,52 @@ class Inputs:
         return np.flatnonzero(is_word)
 
     def batch(self, sentences: Ints) -> Batch:
-        """Some of the sentences as tensors on the CPU."""
+        """Some of the sentences."""
         sizes = self.sizes[sentences]
         columns = np.arange(int(sizes.max()) + 1)
         padding = columns > sizes[:, None]
         rows = self.starts[sentences][:, None] + np.where(padding, 0, columns)
         distinct, forms = np.unique(self.forms[rows], return_inverse=True)
         lengths = self.spelling_sizes[distinct]
-        heads, labels, targets = (
-            torch.from_numpy(np.where(padding, -1, gold[rows]))
-            for gold in (self.heads, self.labels, self.targets)
-        )
         return Batch(
-            torch.from_numpy(self.codes[rows]),
-            torch.from_numpy(forms.reshape(rows.shape)),
-            torch.from_numpy(self.spelling[distinct, : lengths.max()]),
-            torch.from_numpy(lengths),
-            torch.from_numpy(sizes),
-            heads,
-            labels,
-            targets,
+            self.codes[rows],
+            forms.reshape(rows.shape),
+            self.spelling[distinct, : lengths.max()],
+            lengths,
+            sizes,
+            *(np.where(padding, -1, g[rows]) for g in (self.heads, self.labels, self.targets)),
             sentences,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Sizes of a network; all that must be known to build one."""
+
+    columns: tuple[int, ...]
+    feats: int
+    characters: int
+    labels: int
+    layers: int
+    hidden: int
+    arc_size: int
+    label_size: int
+    dropout: float
+    word_dropout: float
+    column_sizes: tuple[int, ...] = (100, 100, 50, 50)
+    feats_size: int = 100
+    character_size: int = 50
+    spelling_size: int = 100
+    encoder_size: int = 0
+
+    @classmethod
+    def of(cls, vocabularies: Vocabularies, **sizes: Any) -> Shape:
+        """The shape for some vocabularies."""
+        return cls(
+            columns=tuple(len(one) for one in vocabularies.columns),
+            feats=len(vocabularies.feats),
+            characters=len(vocabularies.characters),
+            **sizes,
         )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crossarc.errors import ModelError
 from crossarc.models.kinds import Kind, OptionError, TrainOptions, option
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ __all__ = ["KIND", "LOSSES", "NetworkOptions", "NeuralOptions"]
 
 LOSSES = ("tree", "local", "margin", "risk")
 _NEEDS_TORCH = (
-    'a neural parser needs PyTorch: pip install "crossarc[torch]", or a build of your choice'
+    'training a network needs PyTorch: pip install "crossarc[torch]", or a build of your choice'
 )
 
 
@@ -109,8 +108,6 @@ def _train(
 
 
 def _restore(tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> NeuralModel:
-    if not _has_torch():
-        raise ModelError(_NEEDS_TORCH)
     from crossarc.models.neural.model import NeuralModel
 
     return NeuralModel.restore(tensors, metadata)
@@ -118,7 +115,7 @@ def _restore(tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> Neur
 
 KIND = Kind(
     "neural",
-    "the same, scored by a neural network (extra [torch])",
+    "the best of all trees, arcs scored by a neural network (extra [torch])",
     NeuralOptions,
     _train,
     _restore,

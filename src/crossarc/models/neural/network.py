@@ -10,7 +10,6 @@ once for arcs and once for each label.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -18,43 +17,32 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from crossarc.models.encode import BOUNDARY, UNKNOWN
-from crossarc.models.neural.inputs import COLUMNS, Batch, Vocabularies
+from crossarc.models.neural.inputs import COLUMNS, Batch, Shape
 
-__all__ = ["Biaffine", "Network", "Outputs", "Shape"]
+__all__ = ["Biaffine", "Network", "Outputs", "TensorBatch"]
 
 _WORDS = tuple(COLUMNS.index(name) for name in ("form", "lemma"))
 _TAGS = tuple(COLUMNS.index(name) for name in ("upos", "xpos"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """Sizes of a network; all that must be known to build one."""
+class TensorBatch(NamedTuple):
+    """A `Batch` as tensors; lengths stay on the CPU, where packing needs them."""
 
-    columns: tuple[int, ...]
-    feats: int
-    characters: int
-    labels: int
-    layers: int
-    hidden: int
-    arc_size: int
-    label_size: int
-    dropout: float
-    word_dropout: float
-    column_sizes: tuple[int, ...] = (100, 100, 50, 50)
-    feats_size: int = 100
-    character_size: int = 50
-    spelling_size: int = 100
-    encoder_size: int = 0
+    codes: Tensor
+    forms: Tensor
+    spelling: Tensor
+    spelling_sizes: Tensor
+    sizes: Tensor
+    heads: Tensor
+    labels: Tensor
+    targets: Tensor
 
     @classmethod
-    def of(cls, vocabularies: Vocabularies, **sizes: Any) -> Shape:
-        """The shape for some vocabularies."""
-        return cls(
-            columns=tuple(len(one) for one in vocabularies.columns),
-            feats=len(vocabularies.feats),
-            characters=len(vocabularies.characters),
-            **sizes,
-        )
+    def of(cls, batch: Batch, device: torch.device) -> TensorBatch:
+        """The arrays of a batch, copied to a device."""
+        tensors = {name: torch.from_numpy(getattr(batch, name)) for name in cls._fields}
+        on_cpu = ("spelling_sizes", "sizes")
+        return cls(**{k: one if k in on_cpu else one.to(device) for k, one in tensors.items()})
 
 
 class Outputs(NamedTuple):
@@ -145,7 +133,7 @@ class Network(nn.Module):  # type: ignore[misc]
             with torch.no_grad():
                 table.weight[BOUNDARY] = 0.0
 
-    def forward(self, batch: Batch, pieces: Any = None) -> Outputs:
+    def forward(self, batch: TensorBatch, pieces: Any = None) -> Outputs:
         """Scores of a batch.
 
         Args:
@@ -161,7 +149,7 @@ class Network(nn.Module):  # type: ignore[misc]
         scores: Tensor = self.label_scores.pairs(heads, modifiers)
         return scores
 
-    def _inputs(self, batch: Batch, pieces: Any) -> Tensor:
+    def _inputs(self, batch: TensorBatch, pieces: Any) -> Tensor:
         columns = [batch.codes[..., number] for number in range(len(COLUMNS))]
         feats = batch.codes[..., len(COLUMNS) :]
         kept = self.kept_feats(feats).sum(2)
@@ -201,7 +189,7 @@ class Spelling(nn.Module):  # type: ignore[misc]
             shape.character_size, shape.spelling_size // 2, batch_first=True, bidirectional=True
         )
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: TensorBatch) -> Tensor:
         """(batch, n+1, spelling_size)."""
         packed = pack_padded_sequence(
             self.characters(batch.spelling),

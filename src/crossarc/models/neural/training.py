@@ -22,11 +22,15 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution
 from crossarc.learning import Progress, fit_temperature, log_linear
+from crossarc.models.encode import seen_labels
 from crossarc.models.kinds import OptionError
-from crossarc.models.neural.inputs import Batch, Inputs, length_batches
+from crossarc.models.neural.inputs import Batch, Inputs, Shape, Vocabularies, length_batches
 from crossarc.models.neural.kind import NeuralOptions
 from crossarc.models.neural.losses import LOSS_FUNCTIONS, Family, LossFunction
-from crossarc.models.neural.model import NeuralModel, NeuralScores, default_device, torch_threads
+from crossarc.models.neural.model import NeuralModel, NeuralScores
+from crossarc.models.neural.network import TensorBatch
+from crossarc.models.neural.pretrained import Pretrained
+from crossarc.models.neural.torch_engine import TorchEngine, default_device, torch_threads
 from crossarc.models.protocol import tree_arcs
 from crossarc.models.storage import read_model, write_model
 from crossarc.treebank import Sentence
@@ -35,6 +39,7 @@ __all__ = ["attachment", "calibrate", "train_neural"]
 
 Arrays = dict[str, NDArray[Any]]
 
+_SIZES = ("hidden", "arc_size", "label_size", "dropout", "word_dropout")
 _WARM_UP = 0.02
 _BETAS = (0.9, 0.98)
 
@@ -67,8 +72,9 @@ def train_neural(
     with torch_threads(chosen.threads), torch.random.fork_rng(devices):
         torch.manual_seed(chosen.seed)
         # The weights are drawn on the CPU: they are the same whatever the device.
-        model = NeuralModel.build(sentences, chosen).to(device)
-        training = _Training(model, sentences, dev, chosen)
+        model, engine = _build(sentences, chosen)
+        engine.to(device)
+        training = _Training(model, engine, sentences, dev, chosen)
         training.run(progress)
         model.load_state(training.kept)
         model.freeze()
@@ -85,11 +91,13 @@ class _Training:
     def __init__(
         self,
         model: NeuralModel,
+        engine: TorchEngine,
         sentences: Sequence[Sentence],
         dev: Sequence[Sentence],
         options: NeuralOptions,
     ) -> None:
-        self.model, self.options = model, options
+        self.model, self.engine, self.options = model, engine, options
+        self.network, self.device = engine.network, engine.device
         self.sentences, self.dev = sentences, dev
         self.family = _family(options)
         data = model.encode(sentences, gold=True)
@@ -99,7 +107,7 @@ class _Training:
         self.dev_data = model.encode(dev, gold=True) if dev else None
         words = options.batch_words or int(np.clip(data.sizes.sum() / 40, 400, 2000))
         self.batch_words = max(words, int(data.sizes.max()))
-        self.weights = dict(model.network.named_parameters())
+        self.weights = dict(self.network.named_parameters())
         self.average = {name: one.detach().clone() for name, one in self.weights.items()}
         self.steps, self.done = 0, 0
         self.best, self.best_pass = -math.inf, 0
@@ -110,7 +118,7 @@ class _Training:
         if pretrained:
             groups.append({"params": pretrained, "highest": options.encoder_rate})
         self.optimizer = torch.optim.Adam(
-            groups, betas=_BETAS, fused=model.device.type == "cuda" or None
+            groups, betas=_BETAS, fused=self.device.type == "cuda" or None
         )
 
     def run(self, progress: Callable[[Progress], None] | None) -> None:
@@ -139,9 +147,9 @@ class _Training:
     ) -> float:
         rng = np.random.default_rng([self.options.seed, number])
         torch.manual_seed(int(rng.integers(2**62)))
-        self.model.network.train()
+        self.network.train()
         batches = list(length_batches(self.data.sizes, self.batch_words, rng))
-        losses = torch.zeros((), device=self.model.device)
+        losses = torch.zeros((), device=self.device)
         words = 0
         for count, sentences in enumerate(batches, 1):
             share = (number - 1 + (count - 1) / len(batches)) / self.options.passes
@@ -150,7 +158,7 @@ class _Training:
             words += size
             clock.words += size
             # The loss is read from the device only now and then: each time waits for it.
-            if progress is not None and (count % 20 == 0 or self.model.device.type == "cpu"):
+            if progress is not None and (count % 20 == 0 or self.device.type == "cpu"):
                 progress(clock.look(number, count / len(batches), float(losses) / words, {}))
         return float(losses) / max(words, 1)
 
@@ -158,8 +166,7 @@ class _Training:
         """One step; returns the loss, a word."""
         for group in self.optimizer.param_groups:
             group["lr"] = group["highest"] * _schedule(share)
-        batch = self.data.batch(sentences).to(self.model.device)
-        loss = self._batch_loss(batch)
+        loss = self._batch_loss(self.data.batch(sentences))
         self.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(list(self.weights.values()), self.options.clip)
@@ -181,15 +188,16 @@ class _Training:
             return LOSS_FUNCTIONS["tree"]
         return LOSS_FUNCTIONS[self.options.loss]
 
-    def _batch_loss(self, batch: Batch) -> torch.Tensor:
+    def _batch_loss(self, arrays: Batch) -> torch.Tensor:
         """Of arcs and of labels given the gold arcs."""
-        model = self.model
+        batch = TensorBatch.of(arrays, self.device)
+        own = [self.sentences[number] for number in arrays.sentences.tolist()]
         mixed = self.options.precision == "bf16"
-        with torch.autocast(model.device.type, torch.bfloat16, enabled=mixed):
-            out = model.network(batch, model.pieces(self.sentences, batch.sentences))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=mixed):
+            out = self.network(batch, self.engine.pieces(own))
             rows, words = torch.nonzero((batch.heads >= 0) & (batch.labels >= 0), as_tuple=True)
             heads = batch.heads[rows, words]
-            labels = model.network.label_table(
+            labels = self.network.label_table(
                 out.label_heads[rows, heads], out.label_modifiers[rows, words]
             )
         loss = self._loss_function()(out.arcs.float(), batch.targets, batch.sizes, self.family)
@@ -248,16 +256,13 @@ class _Training:
             raise ModelError(
                 f"{path}: a checkpoint of another training: remove it, or name another file"
             )
-        device = self.model.device
         for name, weight in self.weights.items():
             with torch.no_grad():
                 weight.copy_(torch.from_numpy(arrays[f"weights.{name}"].copy()))
                 self.average[name].copy_(torch.from_numpy(arrays[f"average.{name}"].copy()))
             if f"step.{name}" in arrays:
                 self.optimizer.state[weight] = {
-                    part: torch.from_numpy(arrays[f"{part}.{name}"].copy()).to(
-                        device if part != "step" or device.type == "cuda" else "cpu"
-                    )
+                    part: torch.from_numpy(arrays[f"{part}.{name}"].copy()).to(self.device)
                     for part in ("exp_avg", "exp_avg_sq", "step")
                 }
         self.kept = {
@@ -274,6 +279,29 @@ class _Training:
         for name in ("threads", "device", "checkpoint"):
             del own[name]
         return own | {"words": int(self.data.sizes.sum()), "sentences": len(self.data)}
+
+
+def _build(
+    sentences: Sequence[Sentence], options: NeuralOptions
+) -> tuple[NeuralModel, TorchEngine]:
+    """A model with the words and labels of a treebank, weights drawn by PyTorch's generator."""
+    labels, (root_labels, other_labels) = seen_labels(sentences)
+    vocabularies = Vocabularies.build(sentences)
+    pretrained = None if options.encoder is None else Pretrained.load(options.encoder)
+    layers = options.layers
+    if layers is None:
+        layers = 2 if pretrained is None else 1
+    shape = Shape.of(
+        vocabularies,
+        labels=len(labels),
+        layers=layers,
+        encoder_size=0 if pretrained is None else pretrained.size,
+        **{name: getattr(options, name) for name in _SIZES},
+    )
+    engine = TorchEngine(shape, pretrained)
+    model = NeuralModel(vocabularies, labels, engine)
+    model.root_labels, model.other_labels = root_labels, other_labels
+    return model, engine
 
 
 def attachment(

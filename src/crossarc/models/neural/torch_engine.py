@@ -1,0 +1,105 @@
+"""The network computed by PyTorch, on the CPU or on a GPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from crossarc.models.neural.inputs import Batch, Shape
+from crossarc.models.neural.network import Network, TensorBatch
+from crossarc.models.neural.pretrained import Pretrained
+from crossarc.treebank import Sentence
+
+__all__ = ["TorchEngine", "default_device", "restored_engine", "torch_threads"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class TorchEngine:
+    """A network of PyTorch on a device."""
+
+    def __init__(self, shape: Shape, pretrained: Pretrained | None = None) -> None:
+        self.shape = shape
+        self.pretrained = pretrained
+        self.network = Network(shape, None if pretrained is None else pretrained.module)
+        self.device = torch.device("cpu")
+
+    def to(self, device: torch.device | str) -> TorchEngine:
+        """The engine itself, moved to a device."""
+        self.device = torch.device(device)
+        self.network.to(self.device)
+        return self
+
+    def pieces(self, sentences: Sequence[Sentence]) -> Any:
+        """What the pretrained encoder reads; None without one."""
+        return None if self.pretrained is None else self.pretrained.pieces(sentences, self.device)
+
+    def forward(
+        self, batch: Batch, sentences: Sequence[Sentence], threads: int | None
+    ) -> tuple[Floats, Any]:
+        """Scores [h, m] of a batch, and vectors that labels are scored from."""
+        self.network.eval()
+        with torch.inference_mode(), torch_threads(threads):
+            tensors = TensorBatch.of(batch, self.device)
+            out = self.network(tensors, self.pieces(sentences))
+            arcs: Floats = out.arcs.double().cpu().numpy()
+        return arcs, (out.label_heads, out.label_modifiers)
+
+    def label_scores(
+        self, vectors: Any, rows: Ints, heads: Ints, modifiers: Ints, threads: int | None
+    ) -> Floats:
+        """Scores of the labels of given arcs of a batch, (arcs, labels)."""
+        of_heads, of_modifiers = vectors
+        with torch.inference_mode(), torch_threads(threads):
+            r, h, m = (torch.from_numpy(o).to(self.device) for o in (rows, heads, modifiers))
+            scores = self.network.label_table(of_heads[r, h], of_modifiers[r, m])
+            table: Floats = scores.double().cpu().numpy()
+        return table
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of all weights."""
+        return {
+            name: weight.detach().cpu().numpy().copy()
+            for name, weight in self.network.state_dict().items()
+        }
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Write weights into the network."""
+        self.network.load_state_dict(
+            {name: torch.from_numpy(np.array(array)).float() for name, array in state.items()}
+        )
+
+    def encoder_metadata(self) -> dict[str, Any] | None:
+        """What restores the pretrained encoder, but for its weights."""
+        return None if self.pretrained is None else self.pretrained.metadata()
+
+
+def restored_engine(shape: Shape, encoder: dict[str, Any] | None) -> TorchEngine:
+    """An engine on the default device, with weights still to be loaded."""
+    pretrained = None if encoder is None else Pretrained.restore(encoder)
+    return TorchEngine(shape, pretrained).to(default_device())
+
+
+def default_device() -> torch.device:
+    """`CROSSARC_DEVICE`, else a GPU if there is one."""
+    name = os.environ.get("CROSSARC_DEVICE")
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+@contextmanager
+def torch_threads(threads: int | None) -> Iterator[None]:
+    """PyTorch with so many threads on the CPU; None for as many as it has."""
+    before = torch.get_num_threads()
+    if threads is not None:
+        torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
