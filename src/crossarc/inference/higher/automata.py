@@ -111,15 +111,17 @@ def _list(problem: Problem, c: int, h: int, side: int, rootless: bool) -> _List:
     pairs = problem.pair_offset[c]
     if side == 1:
         pairs += pair(begin - problem.first[2 * h] + 1, 0)
+    none: Any = np.int64(-1)
+    zero: Any = np.int64(0)
     return _List(
         c,
         h,
-        problem.head[incoming] if incoming >= 0 else np.int64(-1),
+        problem.head[incoming] if incoming >= 0 else none,
         begin,
         end - begin,
         counted,
-        problem.limits[h] if counted else np.int64(0),
-        end - begin if problem.limits[h] >= 2 else np.int64(0),
+        problem.limits[h] if counted else zero,
+        end - begin if problem.limits[h] >= 2 else zero,
         problem.unary_offset[c] + begin - problem.first[2 * h],
         pairs,
         problem.triple_offset[2 * h + side],

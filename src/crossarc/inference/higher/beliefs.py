@@ -239,7 +239,7 @@ class _Graph:
         if name == SIBLING.name:
             local = np.arange(len(owner)) - (np.cumsum(sizes) - sizes)[owner]
             place = self._layout.pairs[2 * nodes[owner]] + local
-            sums = np.bincount(place, pairs, self._layout.pairs[-1])
+            sums: Floats = np.bincount(place, pairs, self._layout.pairs[-1]).astype(np.float64)
             if self._is_single:
                 ranks, first = self._root_ranks(automata), automata.first
                 sums[: self._node_pairs[0]] = 0.0
@@ -248,7 +248,8 @@ class _Graph:
             return sums
         modifiers = np.diff(automata.first[::2])[nodes]
         place = (np.cumsum(modifiers) - modifiers)[owner] + self._modifier_of_pairs(nodes)
-        return np.bincount(place, pairs, modifiers.sum())[modifiers[0] :]
+        found_sums: Floats = np.bincount(place, pairs, modifiers.sum()).astype(np.float64)
+        return found_sums[modifiers[0] :]
 
     def _modifier_of_pairs(self, nodes: Ints) -> Ints:
         """Of each pair of each context, the place of its modifier among those of the node."""
