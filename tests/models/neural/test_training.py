@@ -55,6 +55,11 @@ def test_every_loss_learns_an_unambiguous_language(loss: str) -> None:
     assert (scores.uas, scores.las_full) == (100.0, 100.0)
 
 
+def test_mixed_precision_learns_as_well() -> None:
+    parser = Parser.train(BANK, DEV, passes=12, precision="bf16", **TINY)
+    assert ca.evaluate(DEV, list(parser.parse(DEV))).las_full == 100.0
+
+
 def test_without_held_out_sentences_the_last_pass_counts() -> None:
     parser = Parser.train(BANK, passes=10, **TINY)
     assert ca.evaluate(DEV, list(parser.parse(DEV))).uas == 100.0
