@@ -128,7 +128,7 @@ class _Training:
             self._resume(self.options.checkpoint)
         clock = _Clock(passes, self.done, int(self.data.sizes.sum()))
         for number in range(self.done + 1, passes + 1):
-            if self.dev_data is not None and number - self.best_pass > patience + 1:
+            if self.dev_data is not None and number - self.best_pass > patience:
                 break
             loss = self._run_pass(number, clock, progress)
             scores = self._measure()
