@@ -61,11 +61,11 @@ def fit_weights(
     def arc_loss(weights: Floats) -> tuple[float, Floats]:
         combined = [weighted_sum(weights, own) for own in tables]
         loss, gradients = log_linear(family, combined, heads, root, threads)
-        slope = sum(
+        by_weight = sum(
             np.array([(gradient * table).sum() for table in own])
             for gradient, own in zip(gradients, finite, strict=True)
         )
-        return loss, np.asarray(slope)
+        return loss, np.asarray(by_weight)
 
     model.arc_weights = _minimised(arc_loss, model.arc_weights)
     arcs, labels = _known_labels(model, gold)
@@ -77,8 +77,8 @@ def fit_weights(
             logs = log_normalised(weighted_sum(weights, own_tables))
             gradient = np.exp(logs)
             gradient[rows, labels] -= 1.0
-            slope = np.array([(gradient * table).sum() for table in own_tables])
-            return -float(logs[rows, labels].sum()), slope
+            by_weight = np.array([(gradient * table).sum() for table in own_tables])
+            return -float(logs[rows, labels].sum()), by_weight
 
         model.label_weights = _minimised(label_loss, model.label_weights)
     scores.weigh()
