@@ -194,6 +194,34 @@ def test_a_linear_and_a_neural_member_and_the_recipe() -> None:
     assert ca.evaluate(DEV, list(parser.parse(DEV))).uas > 80.0
 
 
+@pytest.mark.skipif(not HAS_TORCH, reason="extra [torch] is not installed")
+def test_the_best_parser_on_the_command_line(tmp_path: Path) -> None:
+    bank, dev, model = tmp_path / "bank", tmp_path / "dev", tmp_path / "model"
+    ca.write_conllu(BANK, bank)
+    ca.write_conllu(DEV, dev)
+    state = tmp_path / "state"
+    options = ("--passes", 1, "--device", "cpu", "--checkpoint", state)
+    done = crossarc("train", bank, "--dev", dev, "-o", model, "--best", *options)
+    assert done.returncode == 0
+    lines = done.stderr.decode().splitlines()
+    assert lines[0] == "crossarc: training takes about 0 minutes on a CPU with two cores"
+    assert "learnt from" in lines[1]
+    parser = Parser.load(model)
+    assert parser.kind == "combined"
+    assert parser.training["members"] == "graph,neural"
+    refused = crossarc("train", bank, "-o", model, "--members", "graph,graph")
+    assert refused.returncode == 2
+    refused = crossarc("train", bank, "-o", model, "--best", "--members", "graph,covington")
+    assert refused.returncode == 2
+    assert b"no probabilities" in refused.stderr
+    refused = crossarc("train", bank, "-o", model, "--best", "--members", "graph,combined")
+    assert refused.returncode == 2
+    assert b"among graph, covington, neural" in b" ".join(refused.stderr.split())
+    refused = crossarc("train", bank, "-o", model, "--kind", "neural", "--device", "nowhere")
+    assert refused.returncode == 2
+    assert b"no such device here" in refused.stderr
+
+
 def test_the_command_line(members: list[Parser], tmp_path: Path) -> None:
     dev, both = tmp_path / "dev.conllu", tmp_path / "both"
     ca.write_conllu(DEV, dev)
@@ -205,6 +233,10 @@ def test_the_command_line(members: list[Parser], tmp_path: Path) -> None:
     weights = Parser.load(both).model.state()["arc_weights"]
     assert f"m0 {weights[0]:.2f} / ".encode() in done.stderr
     assert np.allclose(weights, Parser.combine(members, DEV).model.state()["arc_weights"])
+    done = crossarc("parse", "-m", both, dev, "-o", tmp_path / "parsed")
+    scores = ca.evaluate(DEV, list(ca.read_conllu(tmp_path / "parsed")))
+    assert Parser.load(both).training["uas"] == pytest.approx(scores.uas)
+    assert Parser.load(both).training["las"] == pytest.approx(scores.las)
     refused = crossarc("combine", paths[0], "--dev", dev, "-o", both)
     assert refused.returncode == 2
     assert b"two models or more" in refused.stderr

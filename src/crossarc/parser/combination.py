@@ -36,15 +36,16 @@ def combine(
     model = CombinedModel(members)
     projective = all(one.projective for one in members)
     root: RootRule = "single" if all(one.root == "single" for one in members) else "multi"
+    training: dict[str, Any] = {"members": [dict(one.training) for one in parsers]}
     if dev:
-        fit_weights(model, dev, projective=projective, root=root, threads=threads)
+        training |= fit_weights(model, dev, projective=projective, root=root, threads=threads)
     return Parser(
         model,
         projective,
         root,
         tagger=next((one.tagger for one in parsers if one.tagger is not None), None),
         tokenizer=next((one.tokenizer for one in parsers if one.tokenizer is not None), None),
-        training={"members": [dict(one.training) for one in parsers]},
+        training=training,
     )
 
 

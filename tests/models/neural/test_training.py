@@ -55,6 +55,24 @@ def test_every_loss_learns_an_unambiguous_language(loss: str) -> None:
     assert (scores.uas, scores.las_full) == (100.0, 100.0)
 
 
+def test_training_stops_when_the_score_does_not_rise() -> None:
+    """With a learning rate of 0 nothing changes after the first pass."""
+    seen: list[int] = []
+
+    def record(stage: str, state: Any) -> None:
+        if state is not None and state.scores:
+            seen.append(state.number)
+
+    options = {**TINY, "rate": 0.0}
+    Parser.train(BANK, DEV, passes=9, patience=3, progress=record, **options)
+    assert seen == [1, 2, 3, 4]
+
+
+def test_mixed_precision_learns_as_well() -> None:
+    parser = Parser.train(BANK, DEV, passes=12, precision="bf16", **TINY)
+    assert ca.evaluate(DEV, list(parser.parse(DEV))).las_full == 100.0
+
+
 def test_without_held_out_sentences_the_last_pass_counts() -> None:
     parser = Parser.train(BANK, passes=10, **TINY)
     assert ca.evaluate(DEV, list(parser.parse(DEV))).uas == 100.0

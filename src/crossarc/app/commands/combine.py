@@ -43,4 +43,8 @@ def combine(
     size = Path(output).stat().st_size / 1e6
     weights = zip(models, parser.model.arc_weights, parser.model.label_weights, strict=True)
     shown = ", ".join(f"{name} {arc:.2f} / {label:.2f}" for name, arc, label in weights)
-    print(f"crossarc: {output}: {size:.1f} MB, weights of arcs / labels: {shown}", file=sys.stderr)
+    scores = f"dev UAS {parser.training['uas']:.2f}, LAS {parser.training['las']:.2f}"
+    print(
+        f"crossarc: {output}: {size:.1f} MB, {scores}; weights of arcs / labels: {shown}",
+        file=sys.stderr,
+    )

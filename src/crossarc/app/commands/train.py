@@ -110,16 +110,17 @@ def train(
     if best:
         _say_how_long(sentences, given)
     shown = _Shown()
-    parser = Parser.train(
-        sentences,
-        held_out,
-        kind=kind,
-        predicted_tags=predicted_tags,
-        seed=seed,
-        threads=workers,
-        progress=shown,
-        **given,
-    )
+    with refused_options():
+        parser = Parser.train(
+            sentences,
+            held_out,
+            kind=kind,
+            predicted_tags=predicted_tags,
+            seed=seed,
+            threads=workers,
+            progress=shown,
+            **given,
+        )
     shown.clear()
     _save(parser, output)
     _say_what_was_learnt(parser, output)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees, SpanningTrees
 from crossarc.learning import learnable_heads, log_linear
+from crossarc.models.attachment import attachment_scores
 from crossarc.models.combined.model import CombinedModel, log_normalised, weighted_sum
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import ArcIndex
@@ -36,11 +37,14 @@ def fit_weights(
     projective: bool,
     root: RootRule,
     threads: int | None = None,
-) -> None:
+) -> dict[str, float]:
     """Fit the weights of arcs and of labels by maximum likelihood.
 
     Args:
         projective, root: the trees of the combined distribution.
+
+    Returns:
+        LAS and UAS of the combination on these sentences.
 
     Raises:
         ModelError: no sentence has a head.
@@ -57,11 +61,11 @@ def fit_weights(
     def arc_loss(weights: Floats) -> tuple[float, Floats]:
         combined = [weighted_sum(weights, own) for own in tables]
         loss, gradients = log_linear(family, combined, heads, root, threads)
-        slope = sum(
+        by_weight = sum(
             np.array([(gradient * table).sum() for table in own])
             for gradient, own in zip(gradients, finite, strict=True)
         )
-        return loss, np.asarray(slope)
+        return loss, np.asarray(by_weight)
 
     model.arc_weights = _minimised(arc_loss, model.arc_weights)
     arcs, labels = _known_labels(model, gold)
@@ -73,10 +77,14 @@ def fit_weights(
             logs = log_normalised(weighted_sum(weights, own_tables))
             gradient = np.exp(logs)
             gradient[rows, labels] -= 1.0
-            slope = np.array([(gradient * table).sum() for table in own_tables])
-            return -float(logs[rows, labels].sum()), slope
+            by_weight = np.array([(gradient * table).sum() for table in own_tables])
+            return -float(logs[rows, labels].sum()), by_weight
 
         model.label_weights = _minimised(label_loss, model.label_weights)
+    scores.weigh()
+    return attachment_scores(
+        scores, gold, model.labels, projective=projective, root=root, threads=threads
+    )
 
 
 def _known_labels(

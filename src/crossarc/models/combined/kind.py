@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from crossarc.models.kinds import Kind, OptionError, TrainOptions, find_kind, option
+from crossarc.models.kinds import Kind, OptionError, TrainOptions, find_kind, kind_names, option
 from crossarc.models.neural.kind import NetworkOptions, NeuralOptions
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ class CombinedOptions(NetworkOptions):
         "graph,neural", "Kinds of the members, with commas between.", metavar="KIND,KIND"
     )
 
+    def __post_init__(self) -> None:
+        NetworkOptions.__post_init__(self)
+        for name in self.members.split(","):
+            if name == "combined" or name not in kind_names():
+                others = [one for one in kind_names() if one != "combined"]
+                raise OptionError(f"must be among {', '.join(others)}: got {name!r}", "members")
+
 
 def _train(
     sentences: Sequence[Sentence],
@@ -39,14 +46,13 @@ def _train(
     options: CombinedOptions,
     progress: Callable[[Progress], None] | None,
 ) -> CombinedModel:
+    from crossarc.learning import Progress
     from crossarc.models.combined.fitting import fit_weights
     from crossarc.models.combined.model import CombinedModel, Member
 
     members = []
-    for number, one in enumerate(options.members.split(",")):
-        kind = find_kind(one.strip())
-        if kind.name == KIND.name:
-            raise OptionError("a combination cannot be a member of itself", "members")
+    for number, name in enumerate(options.members.split(",")):
+        kind = find_kind(name)
         own = _member_options(kind, options, number).resolved(sentences)
         model: Any = kind.train(sentences, dev, own, progress)
         if not hasattr(model, "score"):
@@ -54,13 +60,15 @@ def _train(
         members.append(Member(model, bool(own.projective), own.root or "single"))
     combined = CombinedModel(members)
     if dev:
-        fit_weights(
+        scores = fit_weights(
             combined,
             dev,
             projective=bool(options.projective),
             root=options.root or "single",
             threads=options.threads,
         )
+        if progress is not None:
+            progress(Progress(options.passes, options.passes, 1.0, 0.0, 0.0, 0.0, scores))
     return combined
 
 

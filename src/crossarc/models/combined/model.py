@@ -175,8 +175,13 @@ class CombinedScores:
             member.log_marginals(batch, threads)
             for member, batch in zip(model.members, self.batches, strict=True)
         ]
-        self.arcs: list[Floats] = [
-            weighted_sum(model.arc_weights, tables)
+        self.arcs: list[Floats] = []
+        self.weigh()
+
+    def weigh(self) -> None:
+        """Compute the scores of arcs, with the weights that the model has now."""
+        self.arcs = [
+            weighted_sum(self._model.arc_weights, tables)
             for tables in zip(*self.log_marginals, strict=True)
         ]
 

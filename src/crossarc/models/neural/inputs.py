@@ -207,12 +207,6 @@ class Inputs:
             own[:] = learnable_heads(own, projective=projective, root=root)
         return whole
 
-    def word_rows(self) -> Ints:
-        """The rows of words, sentence after sentence."""
-        is_word = np.ones(len(self.codes), bool)
-        is_word[self.starts] = False
-        return np.flatnonzero(is_word)
-
     def batch(self, sentences: Ints) -> Batch:
         """Some of the sentences."""
         sizes = self.sizes[sentences]
@@ -227,7 +221,9 @@ class Inputs:
             self.spelling[distinct, : lengths.max()],
             lengths,
             sizes,
-            *(np.where(padding, -1, g[rows]) for g in (self.heads, self.labels, self.targets)),
+            np.where(padding, -1, self.heads[rows]),
+            np.where(padding, -1, self.labels[rows]),
+            np.where(padding, -1, self.targets[rows]),
             sentences,
         )
 

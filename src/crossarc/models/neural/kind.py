@@ -89,7 +89,7 @@ class NeuralOptions(NetworkOptions):
     encoder_rate: float = 5e-5
     clip: float = 5.0
     averaging: float = 0.998
-    patience: int = 25
+    patience: int = 20
 
 
 def _has_torch() -> bool:

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-_SLOPE = np.float32(0.1)  # of leaky ReLUs below 0
+_NEGATIVE_SLOPE = np.float32(0.1)  # of leaky ReLUs
 
 
 class NumpyEngine:
@@ -121,7 +121,7 @@ class NumpyEngine:
     def _projected(self, states: Singles, name: str) -> Singles:
         values = _product(states, self._weights[f"{name}.0.weight"])
         values += self._weights[f"{name}.0.bias"]
-        return np.where(values > 0, values, _SLOPE * values)
+        return np.where(values > 0, values, _NEGATIVE_SLOPE * values)
 
 
 _SIDES = ("head", "modifier")

@@ -22,20 +22,20 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution
 from crossarc.learning import Progress, fit_temperature, log_linear
+from crossarc.models.attachment import attachment_scores
 from crossarc.models.encode import seen_labels
 from crossarc.models.kinds import OptionError
-from crossarc.models.neural.inputs import Batch, Inputs, Shape, Vocabularies, length_batches
+from crossarc.models.neural.inputs import Batch, Shape, Vocabularies, length_batches
 from crossarc.models.neural.kind import NeuralOptions
 from crossarc.models.neural.losses import LOSS_FUNCTIONS, Family, LossFunction
 from crossarc.models.neural.model import NeuralModel, NeuralScores
 from crossarc.models.neural.network import TensorBatch
 from crossarc.models.neural.pretrained import Pretrained
 from crossarc.models.neural.torch_engine import TorchEngine, default_device, torch_threads
-from crossarc.models.protocol import tree_arcs
 from crossarc.models.storage import read_model, write_model
 from crossarc.treebank import Sentence
 
-__all__ = ["attachment", "calibrate", "train_neural"]
+__all__ = ["calibrate", "train_neural"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -128,7 +128,7 @@ class _Training:
             self._resume(self.options.checkpoint)
         clock = _Clock(passes, self.done, int(self.data.sizes.sum()))
         for number in range(self.done + 1, passes + 1):
-            if self.dev_data is not None and number - self.best_pass > patience + 1:
+            if self.dev_data is not None and number - self.best_pass > patience:
                 break
             loss = self._run_pass(number, clock, progress)
             scores = self._measure()
@@ -214,7 +214,14 @@ class _Training:
             return {}
         current = [one.detach().clone() for one in self.weights.values()]
         self._write(self.average.values())
-        scores = attachment(self.model, self.dev, self.dev_data, self.options)
+        scores = attachment_scores(
+            NeuralScores(self.model, self.dev_data, self.dev),
+            self.dev,
+            self.model.labels,
+            projective=self.family.projective,
+            root=self.family.root,
+            threads=self.options.threads,
+        )
         self._write(current)
         known = (self.dev_data.labels >= 0).any()
         return scores if known else dict(reversed(scores.items()))
@@ -302,25 +309,6 @@ def _build(
     model = NeuralModel(vocabularies, labels, engine)
     model.root_labels, model.other_labels = root_labels, other_labels
     return model, engine
-
-
-def attachment(
-    model: NeuralModel, sentences: Sequence[Sentence], gold: Inputs, options: NeuralOptions
-) -> dict[str, float]:
-    """LAS and UAS of the best trees, in percent; subtypes of labels do not count."""
-    family = _family(options)
-    scores = NeuralScores(model, gold, sentences)
-    best = _trees(family)(scores.arcs, root=family.root, threads=options.threads).argmax()
-    log_probs = scores.label_log_probs([tree_arcs(tree.heads) for tree in best])
-    labels = np.concatenate([logs.argmax(axis=1) for logs in log_probs])
-    heads = np.concatenate([tree.heads for tree in best])
-    rows = gold.word_rows()
-    given = gold.heads[rows] >= 0
-    right = (heads == gold.heads[rows])[given]
-    names = [name.partition(":")[0] for name in model.labels]
-    types = np.unique(names, return_inverse=True)[1]
-    same = (gold.labels[rows] >= 0) & (types[labels] == types[gold.labels[rows]])
-    return {"las": 100.0 * float(np.mean(right & same[given])), "uas": 100.0 * float(right.mean())}
 
 
 def calibrate(model: NeuralModel, held_out: Sequence[Sentence], options: NeuralOptions) -> None:
