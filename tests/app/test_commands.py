@@ -137,8 +137,8 @@ def test_convert_to_conllx_and_back(tmp_path: Path) -> None:
 def test_warmup_of_a_part() -> None:
     done = crossarc("warmup", "stats")
     assert done.stdout.startswith(b"kernels ready in ")
-    assert b"/2] measures of trees ... " in done.stderr
-    assert done.stderr.count(b"\n") == 2
+    assert b"/3] measures of trees ... " in done.stderr
+    assert done.stderr.count(b"\n") == 3
     refused = crossarc("warmup", "stats", "everything")
     assert refused.returncode == 2
     message = b"no part 'everything': choose from parse, stats, train, inference"

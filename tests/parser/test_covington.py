@@ -164,7 +164,10 @@ def test_no_distribution(covington: Parser, bank: list[Sentence]) -> None:
         ({"kind": "covington", "learner": "loglinear"}, 'learner: must be "perceptron": got'),
         ({"kind": "covington", "projective": True, "max_degree": 1}, "projective and max_degree:"),
         ({"kind": "covington", "projective": False, "max_degree": 0}, "projective and max_degree:"),
-        ({"kind": "tree"}, 'kind: must be "graph" or "covington": got \'tree\''),
+        (
+            {"kind": "tree"},
+            'kind: must be "graph", "covington", "neural" or "combined": got \'tree\'',
+        ),
     ],
 )
 def test_options_that_do_not_fit(
@@ -206,7 +209,10 @@ def test_the_command_line(tmp_path: Path) -> None:
         (["--kind", "covington", "--max-degree", -1], "greater than or equal to 0"),
         (["--kind", "covington", "--learner", "loglinear"], 'must be "perceptron"'),
         (["--kind", "covington", "--projective", "--max-degree", 1], "give one of them"),
-        (["--kind", "tree"], 'for --kind: must be "graph" or "covington": got \'tree\''),
+        (
+            ["--kind", "tree"],
+            'for --kind: must be "graph", "covington", "neural" or "combined": got \'tree\'',
+        ),
         (["--root", "none"], 'for --root: must be "single" or "multi": got \'none\''),
     ],
 )

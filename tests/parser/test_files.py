@@ -80,7 +80,9 @@ def test_no_such_model() -> None:
 def test_another_kind_of_model(saved: Path, tmp_path: Path) -> None:
     arrays, metadata = read_model(saved)
     write_model(tmp_path / "x", arrays, {**metadata, "kind": "tagger"})
-    with pytest.raises(ModelError, match='no parser of the kind "graph" or "covington"'):
+    with pytest.raises(
+        ModelError, match='no parser of the kind "graph", "covington", "neural" or "combined"'
+    ):
         Parser.load(tmp_path / "x")
 
 

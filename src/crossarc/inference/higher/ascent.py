@@ -105,7 +105,7 @@ def _step(problem: Problem, state: _State, heads: Ints, rate: float) -> float:
     return norm
 
 
-@subkernel()
+@subkernel(inline=True)
 def _solve_node(problem: Problem, state: _State, h: int, weights: Floats, f: Floats) -> None:
     """Value and best context of the automaton of h."""
     state.values[h], state.best[h] = -np.inf, problem.first_context[h]

@@ -60,7 +60,7 @@ def _log_add(x: float, y: float) -> float:
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
 
-@subkernel()
+@subkernel(inline=True)
 def counts_modifiers(problem: Problem, h: int) -> int:
     """1 if the modifiers of h are counted: it has more candidates than it may have.
 
@@ -83,6 +83,20 @@ def table_shape(problem: Problem) -> tuple[int, int]:
     return counts, pair(longest + 1, 0) if has_triples else longest + 1
 
 
+class _Tables(NamedTuple):
+    """What passes read of a problem: a call with all of it would take longer than a short list."""
+
+    modifier: Ints
+    unary: Floats
+    pair: Floats
+    triple: Floats
+
+
+@subkernel(inline=True)
+def _tables(problem: Problem) -> _Tables:
+    return _Tables(problem.modifier, problem.unary, problem.pair, problem.triple)
+
+
 class _List(NamedTuple):
     """One side of a head in a context."""
 
@@ -103,7 +117,7 @@ class _List(NamedTuple):
     may_be_empty: bool
 
 
-@subkernel()
+@subkernel(inline=True)
 def _list(problem: Problem, c: int, h: int, side: int, rootless: bool) -> _List:
     """`rootless`: whether the root, too, may have no modifier."""
     begin, end = problem.first[2 * h + side], problem.first[2 * h + side + 1]
@@ -130,36 +144,53 @@ def _list(problem: Problem, c: int, h: int, side: int, rootless: bool) -> _List:
     )
 
 
-@subkernel()
-def _weight(problem: Problem, own: _List, weights: Floats, m: int) -> float:
+@subkernel(inline=True)
+def _weight(own: _List, tables: _Tables, weights: Floats, m: int) -> float:
     """Of the modifier with rank m; -inf for the grandparent."""
-    if problem.modifier[own.begin + m - 1] == own.grandparent:
+    if tables.modifier[own.begin + m - 1] == own.grandparent:
         return -np.inf
-    return float(weights[own.begin + m - 1] + problem.unary[own.unary + m - 1])
+    return float(weights[own.begin + m - 1] + tables.unary[own.unary + m - 1])
 
 
 def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
     """The passes of one semiring."""
 
     @subkernel()
-    def inside(problem: Problem, own: _List, weights: Floats, f: Floats, total: Floats) -> None:
+    def inside_uncounted(
+        own: _List, tables: _Tables, weights: Floats, f: Floats, total: Floats
+    ) -> None:
+        """`inside` for lists without counts and triples, which are most."""
+        f[0], total[0] = 0.0, 0.0 if own.may_be_empty else -np.inf
+        for m in range(1, own.size + 1):
+            w, x = _weight(own, tables, weights, m), -np.inf
+            if w > -np.inf:
+                first = own.pair + pair(m, 0)
+                for s in range(min(m, own.before + 1)):
+                    x = plus(x, f[s] + tables.pair[first + s])
+                total[0] = plus(total[0], w + x)
+            f[m] = w + x
+
+    @subkernel()
+    def inside(own: _List, tables: _Tables, weights: Floats, f: Floats, total: Floats) -> None:
         """F by [q, state], and V by q."""
-        total[:] = -np.inf
+        if not own.has_triples and own.counted == 0:
+            inside_uncounted(own, tables, weights, f[0], total)
+            return
+        counts = own.most + 1
+        total[:counts] = -np.inf
         if own.may_be_empty:
             total[0] = 0.0
-        f[:, 0] = -np.inf
+        f[:counts, 0] = -np.inf
         f[0, 0] = 0.0
-        pairs, triples = problem.pair, problem.triple
+        pairs, triples = tables.pair, tables.triple
         for m in range(1, own.size + 1):
-            w = _weight(problem, own, weights, m)
+            w = _weight(own, tables, weights, m)
             for s in range(min(m, own.before + 1)):
                 state = pair(m, s) if own.has_triples else m
-                if own.has_triples or s == 0:
-                    f[:, state] = -np.inf
-                if w == -np.inf:
-                    continue
+                for q in range(counts if own.has_triples or s == 0 else 0):
+                    f[q, state] = -np.inf
                 score = w + pairs[own.pair + pair(m, s)]
-                for q in range(own.counted, own.most + 1):
+                for q in range(own.counted, counts if w > -np.inf else 0):
                     if own.has_triples and s > 0:
                         x = f[q - own.counted, pair(s, 0)]
                         offset = own.triple + triple(m, s, 1)
@@ -173,10 +204,10 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
                     f[q, state] = plus(f[q, state], score + x)
             for s in range(min(m, own.before + 1) if own.has_triples else 1):
                 state = pair(m, s) if own.has_triples else m
-                for q in range(own.counted, own.most + 1):
+                for q in range(own.counted, counts):
                     total[q] = plus(total[q], f[q, state])
 
-    @subkernel()
+    @subkernel(inline=True)
     def combine(problem: Problem, h: int, left: Floats, right: Floats) -> float:
         """Both sides of a head."""
         counted = counts_modifiers(problem, h)
@@ -199,8 +230,8 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
 
     @subkernel()
     def outside(
-        problem: Problem,
         own: _List,
+        tables: _Tables,
         weights: Floats,
         f: Floats,
         b: Floats,
@@ -213,13 +244,13 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
         for q in range(own.most + 1):
             b[q, :] = ends[q]
         for m in range(own.size, 0, -1):
-            w = _weight(problem, own, weights, m)
+            w = _weight(own, tables, weights, m)
             if w == -np.inf:
                 continue
             a = own.begin + m - 1
             for s in range(min(m, own.before + 1)):
                 state = pair(m, s) if own.has_triples else m
-                score = w + problem.pair[own.pair + pair(m, s)]
+                score = w + tables.pair[own.pair + pair(m, s)]
                 for q in range(own.counted, own.most + 1):
                     z = b[q, state] + score
                     k = q - own.counted
@@ -229,7 +260,7 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
                             b[k, pair(s, 0)] = plus(b[k, pair(s, 0)], z)
                         offset = triple(m, s, 1)
                         for t in range(1, s):
-                            y = z + problem.triple[own.triple + offset + t - 1]
+                            y = z + tables.triple[own.triple + offset + t - 1]
                             b[k, pair(s, t)] = plus(b[k, pair(s, t)], y)
                             if triple_sums.shape[0] > 0:
                                 i = own.triple + offset + t - 1
@@ -271,20 +302,20 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
         values, ends = np.empty((2, counts)), np.empty(counts)
         leaving[:], entering[:] = -np.inf, -np.inf
         pair_sums[:], triple_sums[:] = -np.inf, -np.inf
-        begin = 0
+        begin, tables = 0, _tables(problem)
         for h in range(problem.limits.shape[0]):
             totals[h] = -np.inf
             for c in range(problem.first_context[h], problem.first_context[h + 1]):
                 for side in range(2):
                     own = _list(problem, c, h, side, rootless)
-                    inside(problem, own, weights, f[side], values[side])
+                    inside(own, tables, weights, f[side], values[side])
                 entering[c] = into[c] + combine(problem, h, values[0], values[1])
                 totals[h] = plus(totals[h], entering[c])
                 for side in range(2):
                     own = _list(problem, c, h, side, rootless)
                     adjoint(own, values[1 - side], into[c], ends)
                     sums = pair_sums[begin:]
-                    outside(problem, own, weights, f[side], b, ends, leaving, sums, triple_sums)
+                    outside(own, tables, weights, f[side], b, ends, leaving, sums, triple_sums)
                     if pair_sums.shape[0] > 0:
                         begin += pair(own.size + 1, 0)
 
@@ -341,7 +372,7 @@ class AutomatonMarginals:
 
 @subkernel()
 def _trace_list(
-    problem: Problem, own: _List, weights: Floats, f: Floats, q: int, used: Ints
+    own: _List, tables: _Tables, weights: Floats, f: Floats, q: int, used: Ints
 ) -> None:
     """Mark the modifiers of the best reading of a side with count q; F from `inside_best`."""
     best, m, s = -np.inf, 0, 0
@@ -360,26 +391,26 @@ def _trace_list(
             for t in range(s):
                 value = f[q, pair(s, t)]
                 if t > 0:
-                    value += problem.triple[own.triple + triple(m, s, t)]
+                    value += tables.triple[own.triple + triple(m, s, t)]
                 if value > best:
                     best, last = value, t
             m, s = s, last
         else:
             for k in range(min(m, own.before + 1)):
-                value = f[q, k] + problem.pair[own.pair + pair(m, k)]
+                value = f[q, k] + tables.pair[own.pair + pair(m, k)]
                 if value > best:
                     best, last = value, k
             m = last
 
 
-@subkernel()
+@subkernel(inline=True)
 def trace(
     problem: Problem, c: int, h: int, weights: Floats, f: Floats, values: Floats, used: Ints
 ) -> None:
     """Mark the modifiers of the best reading of h in context c; f and values are workspaces."""
-    best, split = -np.inf, (0, 0)
+    best, split, tables = -np.inf, (0, 0), _tables(problem)
     for side in range(2):
-        inside_best(problem, _list(problem, c, h, side, False), weights, f[side], values[side])
+        inside_best(_list(problem, c, h, side, False), tables, weights, f[side], values[side])
     own = _list(problem, c, h, 0, False)
     for q in range(own.most + 1):
         for k in range(own.most + 1 - q):
@@ -387,12 +418,12 @@ def trace(
                 best, split = values[0, q] + values[1, k], (q, k)
     for side in range(2):
         own = _list(problem, c, h, side, False)
-        _trace_list(problem, own, weights, f[side], split[side], used)
+        _trace_list(own, tables, weights, f[side], split[side], used)
 
 
-@subkernel()
+@subkernel(inline=True)
 def solve_list(
     problem: Problem, c: int, h: int, side: int, weights: Floats, f: Floats, value: Floats
 ) -> None:
     """V(q) of one side, best."""
-    inside_best(problem, _list(problem, c, h, side, False), weights, f, value)
+    inside_best(_list(problem, c, h, side, False), _tables(problem), weights, f, value)

@@ -91,7 +91,7 @@ class _Search:
         largest = sum(float(np.abs(one).max(initial=0.0)) for one in tables)
         # Enough for an automaton to read an arc whatever else it reads, and what rounding may take.
         self._force = 8.0 * largest
-        self._rounding = 16.0 * np.finfo(np.float64).eps * len(problem.limits) * largest
+        self._rounding = 16.0 * float(np.finfo(np.float64).eps) * len(problem.limits) * largest
 
     def run(self, allowed: Ints, tighten: bool) -> Solution:
         waiting: list[tuple[float, int, _Subproblem]] = []

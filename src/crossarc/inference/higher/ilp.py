@@ -65,7 +65,7 @@ def solve_ilp(
             return Solution(None, -math.inf, -math.inf, iterations)
         found_bound = float(solver.getInfo().mip_dual_bound)
         if math.isfinite(found_bound):
-            bound = min(bound, found_bound)
+            bound = min(bound, found_bound + model.offset)
         values = np.array(solver.getSolution().col_value)
         if len(values) == 0:
             break
@@ -134,7 +134,11 @@ class _Model:
         self._entries: list[tuple[Ints, Ints, Floats]] = []
         self._rows: list[tuple[Floats, Floats]] = []
         self._row_count = 0
-        self._y = self._add_columns(problem.score)
+        # Each word has one head: its best score can be taken out, and large offsets with it.
+        best = np.full(len(problem.limits), -np.inf)
+        np.maximum.at(best, problem.modifier, problem.score)
+        self.offset = math.fsum(best[1:].tolist())
+        self._y = self._add_columns(problem.score - best[problem.modifier])
         self._add_arcs()
         has_pairs = bool(problem.pair.any())
         has_triples = bool(problem.triple.any())

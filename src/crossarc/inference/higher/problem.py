@@ -116,7 +116,7 @@ class FactorTable(FactorScores):
         layouts: Sequence[Layout],
     ) -> None:
         self._cells = [_CELLS[factor.name](layout) for layout in layouts]
-        self._order = [np.argsort(cells, kind="stable") for cells in self._cells]
+        self._orders: dict[int, Ints] = {}
         self._tables: list[Floats] = []
         super().__init__(factor, given, batch, single=False)
 
@@ -141,9 +141,12 @@ class FactorTable(FactorScores):
 
     def _numbers(self, index: int, cells: Ints) -> Ints:
         """The numbers of parts by their indices in the flat dense array; -1 without."""
-        own, order = self._cells[index], self._order[index]
+        own = self._cells[index]
         if not len(own):
             return np.full(len(cells), -1)
+        if index not in self._orders:
+            self._orders[index] = np.argsort(own, kind="stable")
+        order = self._orders[index]
         place = np.minimum(np.searchsorted(own, cells, sorter=order), len(own) - 1)
         found = order[place]
         return np.where((cells >= 0) & (own[found] == cells), found, -1)

@@ -10,6 +10,8 @@ nodes are scored again.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
@@ -66,85 +68,109 @@ def _is_below(heads: Ints, node: int, m: int) -> bool:
     return False
 
 
+class _Tree(NamedTuple):
+    """A tree with the score and excess of each node."""
+
+    #: An entry for each node, that of the root unused.
+    heads: Ints
+    score: Floats
+    excess: Ints
+
+
 @subkernel()
-def _scores(problem: Problem, heads: Ints, nodes: Ints) -> tuple[float, int]:
-    """The score and excess of some nodes, each once; -1 stands for none."""
+def _rescore(problem: Problem, tree: _Tree, node: int) -> None:
+    tree.score[node], tree.excess[node] = _node_score(problem, tree.heads, node)
+
+
+@subkernel(inline=True)
+def _is_better(gain: float, excess: int, best: float, least: int, scale: float) -> bool:
+    """Whether a move is better than another; gains below rounding are none."""
+    return excess < least or (excess == least and gain > best + _ROUNDING * scale)
+
+
+@subkernel()
+def _move_word(problem: Problem, allowed: Ints, tree: _Tree, m: int) -> bool:
+    """Give word m its best head; whether it is a new one."""
+    heads, is_single, old = tree.heads, problem.limits[0] == 1, tree.heads[m]
+    if is_single and old == 0:
+        return False
+    is_grand = problem.context_arc[problem.context_arc.shape[0] - 1] >= 0
+    # Without m, its old head scores the same whatever the new one; -1 is no node.
+    heads[m] = -1
+    rest, rest_excess = _node_score(problem, heads, old)
+    rest -= tree.score[old] + (tree.score[m] if is_grand else 0.0)
+    rest_excess -= tree.excess[old]
+    best, least, head = 0.0, 0, old
+    for i in range(problem.first_entering[m], problem.first_entering[m + 1]):
+        a = problem.entering[i]
+        h = problem.head[a]
+        if allowed[a] == 0 or h == old or (is_single and h == 0) or _is_below(heads, h, m):
+            continue
+        heads[m] = h
+        new, excess = _node_score(problem, heads, h)
+        gain, excess = rest + new - tree.score[h], rest_excess + excess - tree.excess[h]
+        if is_grand:
+            gain += _node_score(problem, heads, m)[0]
+        scale = abs(rest) + abs(new) + abs(tree.score[h])
+        if _is_better(gain, excess, best, least, scale):
+            best, least, head = gain, excess, h
+    heads[m] = head
+    if head == old:
+        return False
+    _rescore(problem, tree, old)
+    _rescore(problem, tree, head)
+    _rescore(problem, tree, m)
+    return True
+
+
+@subkernel()
+def _nodes_score(problem: Problem, tree: _Tree, nodes: Ints, renew: bool) -> tuple[float, int]:
+    """The score and excess of some nodes, each once, scored anew or as they were."""
     total, excess = 0.0, 0
     for i in range(nodes.shape[0]):
-        is_new = nodes[i] >= 0
+        is_new = True
         for j in range(i):
             is_new = is_new and nodes[j] != nodes[i]
         if is_new:
-            own, more = _node_score(problem, heads, nodes[i])
-            total += own
-            excess += more
+            if renew:
+                _rescore(problem, tree, nodes[i])
+            total += tree.score[nodes[i]]
+            excess += tree.excess[nodes[i]]
     return total, excess
 
 
 @subkernel()
-def _gain(
-    problem: Problem, heads: Ints, nodes: Ints, m: int, h: int, r: int, k: int
-) -> tuple[float, int]:
-    """What the tree gains in score and excess when m takes head h, and r, if not 0, head k."""
-    nodes[0], nodes[1], nodes[2] = heads[m], h, m
-    nodes[3], nodes[4] = r if r > 0 else -1, k if r > 0 else -1
-    old_head, old, old_excess, new, new_excess = heads[m], 0.0, 0, 0.0, 0
-    for _ in range(2):
-        old, old_excess = new, new_excess
-        new, new_excess = _scores(problem, heads, nodes)
-        heads[m] = h
-        if r > 0:
-            heads[r] = k
-    heads[m] = old_head
-    if r > 0:
-        heads[r] = 0
-    gain = new - old
-    if abs(gain) <= _ROUNDING * (abs(new) + abs(old)):
-        gain = 0.0
-    return gain, new_excess - old_excess
-
-
-@subkernel()
-def _move_word(problem: Problem, allowed: Ints, heads: Ints, nodes: Ints, m: int) -> bool:
-    """Give word m its best head; whether it is a new one."""
-    is_single = problem.limits[0] == 1
-    if is_single and heads[m] == 0:
-        return False
-    best, least, head = 0.0, 0, np.int64(-1)
-    for i in range(problem.first_entering[m], problem.first_entering[m + 1]):
-        a = problem.entering[i]
-        h = problem.head[a]
-        if allowed[a] == 0 or h == heads[m] or (is_single and h == 0) or _is_below(heads, h, m):
-            continue
-        gain, excess = _gain(problem, heads, nodes, m, h, 0, 0)
-        if excess < least or (excess == least and gain > best):
-            best, least, head = gain, excess, h
-    if head >= 0:
-        heads[m] = head
-    return bool(head >= 0)
-
-
-@subkernel()
-def _move_root(problem: Problem, allowed: Ints, heads: Ints, nodes: Ints) -> bool:
+def _move_root(problem: Problem, allowed: Ints, tree: _Tree) -> bool:
     """The best double move of a single root, if it gains; whether there is one."""
-    r = 1
+    r, heads, nodes = 1, tree.heads, np.zeros(5, np.int64)
     while heads[r] != 0:
         r += 1
-    best, least, word, head = 0.0, 0, np.int64(-1), np.int64(-1)
-    for a in range(problem.first[1], problem.first[2]):
-        m = problem.modifier[a]
-        if allowed[a] == 0 or m == r:
+    best, least, word, head = 0.0, 0, r, np.int64(0)
+    begin = problem.first[1]
+    # Behind the moves of all words, the best one is made.
+    for a in range(begin, problem.first[2] + 1):
+        is_last = a == problem.first[2]
+        m = word if is_last else problem.modifier[a]
+        if m == r or (not is_last and allowed[a] == 0):
             continue
         for i in range(problem.first_entering[r], problem.first_entering[r + 1]):
             k = problem.head[problem.entering[i]]
             if allowed[problem.entering[i]] == 0 or k == 0 or not _is_below(heads, k, m):
                 continue
-            gain, excess = _gain(problem, heads, nodes, m, 0, r, k)
-            if excess < least or (excess == least and gain > best):
-                best, least, word, head = gain, excess, m, k
-    if word >= 0:
-        heads[word], heads[r] = 0, head
-    return bool(word >= 0)
+            if is_last and k != head:
+                continue
+            old_head = heads[m]
+            nodes[1], nodes[2], nodes[3], nodes[4] = old_head, m, r, k
+            old, old_excess = _nodes_score(problem, tree, nodes, False)
+            heads[m], heads[r] = 0, k
+            new, new_excess = _nodes_score(problem, tree, nodes, True)
+            if is_last:
+                return True
+            heads[m], heads[r] = old_head, 0
+            _nodes_score(problem, tree, nodes, True)
+            if _is_better(new - old, new_excess - old_excess, best, least, abs(new) + abs(old)):
+                best, least, word, head = new - old, new_excess - old_excess, m, k
+    return False
 
 
 @subkernel()
@@ -154,16 +180,18 @@ def improve(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) -> 
     A move that lowers the number of modifiers in excess comes before all others. Returns the score,
     -inf where there are too many modifiers.
     """
-    n, nodes = heads.shape[0] - 1, np.empty(5, np.int64)
+    width = heads.shape[0]
+    tree = _Tree(heads, np.empty(width), np.empty(width, np.int64))
+    for h in range(width):
+        _rescore(problem, tree, h)
     changed = substitutes
     while changed:
         changed = False
-        for m in range(1, n + 1):
-            changed = _move_word(problem, allowed, heads, nodes, m) or changed
+        for m in range(1, width):
+            changed = _move_word(problem, allowed, tree, m) or changed
         if problem.limits[0] == 1:
-            changed = _move_root(problem, allowed, heads, nodes) or changed
-    total, excess = _scores(problem, heads, np.arange(n + 1))
-    return total if excess == 0 else -np.inf
+            changed = _move_root(problem, allowed, tree) or changed
+    return tree.score.sum() if tree.excess.sum() == 0 else -np.inf
 
 
 @kernel(types.float64(PROBLEM, types.int64[::1], types.int64[::1], types.boolean))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -247,7 +247,7 @@ class HigherOrderTrees:
         heads.flags.writeable = False
         tree = Tree._trusted(heads, labels)
         tree.score = exact_sum([*cells.tolist(), *parts])
-        tree.bound = max(bound, tree.score)
+        tree.bound = max(float(bound), tree.score)
         tree.is_optimal = bool(tree.bound - tree.score <= tolerance * max(1.0, abs(tree.score)))
         return tree
 
@@ -295,11 +295,11 @@ class HigherOrderTrees:
 
     def _ranked(self, index: int, k: int) -> Iterator[Tree]:
         trees = ranked(self._problems[index], self._batch.scores(index))
-        first = next(trees, None)
-        heads, scores, bound = self._feasible(index, first)
-        yield self._tree(index, heads, bound, TOLERANCE, scores)
-        for heads, scores, bound in islice(trees, k - 1):
-            yield self._tree(index, heads, bound, TOLERANCE, scores)
+        first = self._feasible(index, next(trees, None))
+        return (
+            self._tree(index, heads, bound, TOLERANCE, scores)
+            for heads, scores, bound in chain([first], islice(trees, k - 1))
+        )
 
     def _propagate(self, index: int) -> Beliefs:
         batch, problem = self._batch, self._problems[index]
