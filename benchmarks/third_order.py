@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 import crossarc as ca
 from crossarc.inference.factors import GRAND_SIBLING, GRANDCHILD, SIBLING, TRI_SIBLING
-from crossarc.inference.projective.automata.factor import possible_parts
 
 Floats = NDArray[np.float64]
 FACTORS = {one.name: one for one in (SIBLING, GRANDCHILD, GRAND_SIBLING, TRI_SIBLING)}
@@ -55,17 +54,14 @@ def arc_scores(n: int, is_pruned: bool, seed: int = 0) -> Floats:
 
 def factor_scores(scores: Floats, names: tuple[str, ...], is_pruned: bool) -> dict[str, Any]:
     """Standard normal scores of all parts: arrays, or `Parts` of what pruned trees can have."""
-    n, rng = len(scores) - 1, np.random.default_rng(len(names))
-    limits = np.full(n + 1, n)
-    limits[0] = 1
+    rng = np.random.default_rng(len(names))
     found: dict[str, Any] = {}
     for name in names:
-        factor = FACTORS[name]
         if is_pruned:
-            index = possible_parts(factor, scores, limits)
+            index = ca.list_parts(scores, name)
             found[name] = ca.Parts(index, rng.normal(size=len(index)))
         else:
-            found[name] = rng.normal(size=factor.shape(n + 1))
+            found[name] = rng.normal(size=FACTORS[name].shape(len(scores)))
     return found
 
 

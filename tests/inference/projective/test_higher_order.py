@@ -24,8 +24,7 @@ from support.sibling_cases import as_parts
 from support.trees import all_trees
 
 from crossarc import Parts, ProjectiveTrees, ScoreError
-from crossarc.inference.factors import GRAND_SIBLING, GRANDCHILD, SIBLING, TRI_SIBLING
-from crossarc.inference.projective.automata.factor import possible_parts
+from crossarc.inference.factors import GRAND_SIBLING, GRANDCHILD, TRI_SIBLING
 
 Floats = NDArray[np.float64]
 ROOTS = ["single", "multi"]
@@ -247,19 +246,6 @@ def test_parts_of_trees_and_usable_entries(factor: Any) -> None:
     allowed = np.ones((6, 6), bool)
     allowed[:, 0] = allowed[np.arange(6), np.arange(6)] = False
     np.testing.assert_array_equal(factor.usable(allowed, False), usable)
-
-
-@pytest.mark.parametrize("factor", [SIBLING, GRANDCHILD, GRAND_SIBLING, TRI_SIBLING])
-def test_possible_parts(factor: Any) -> None:
-    """Those of the trees over allowed arcs, each once; a single root has no siblings."""
-    scores = np.zeros((6, 6))
-    scores[:, 0] = scores[np.arange(6), np.arange(6)] = -np.inf
-    for root, limits in (("multi", [5] * 6), ("single", [1, 5, 5, 5, 5, 5]), ("multi", [2] * 6)):
-        found = possible_parts(factor, scores, np.array(limits)).tolist()
-        trees = enumerated(scores, root, {}, np.array(limits)).trees
-        expected = {part for tree in trees for part in PARTS[factor.name](tree.heads)}
-        assert len(found) == len({tuple(part) for part in found})
-        assert {tuple(part) for part in found} == expected
 
 
 @pytest.mark.parametrize("name", ["grandchild", "grand_sibling", "tri_sibling"])

@@ -31,7 +31,7 @@ from crossarc.inference.projective.automata.layout import (
 )
 from crossarc.inference.runtime.batch import Batch
 
-__all__ = ["PackedArray", "PackedFactor", "layout_of", "possible_parts"]
+__all__ = ["PackedArray", "PackedFactor", "layout_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,19 +48,6 @@ _KINDS = {
 def layout_of(scores: Floats, limits: Ints) -> Layout:
     """The layout of a sentence's scores, with or without labels."""
     return lay_out(scores.reshape(*scores.shape[:2], -1), limits)
-
-
-def possible_parts(factor: Factor, scores: Floats, limits: Ints) -> Ints:
-    """The index of each part that projective trees may have, (p, axes), to score only those.
-
-    Args:
-        factor: of `crossarc.inference.factors`.
-        scores: of arcs, with or without labels, -inf where one is forbidden.
-        limits: the most modifiers of each node, 1 for a single root.
-    """
-    kind, layout = _KINDS[factor.name], layout_of(scores, limits)
-    cells = part_cells(layout, kind, part_count(layout, kind))
-    return np.stack(np.unravel_index(cells[cells >= 0], factor.shape(len(scores))), axis=1)
 
 
 class PackedArray:
