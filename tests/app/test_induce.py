@@ -35,7 +35,7 @@ def bank(tmp_path: Path) -> Path:
     return tmp_path / "bank.conllu"
 
 
-@pytest.mark.parametrize("model", ["bigram", "dmv"])
+@pytest.mark.parametrize("model", ["bigram", "dmv", "transition"])
 def test_accuracy_beside_chains(model: str, bank: Path) -> None:
     """20 sentences of 3 words and 10 of 5: the chains have 2 of 3 and 2 of 5, or fewer, right."""
     shown = crossarc("induce", bank, "--model", model)
@@ -108,7 +108,13 @@ def test_a_start_from_trees(bank: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("--model", "transition"), "'transition' is not one of 'bigram', 'dmv'"),
+        (("--model", "trigram"), "'trigram' is not one of 'bigram', 'dmv', 'transition'"),
+        (("--model", "transition", "--start", "harmonic"), "uniform or random for transition"),
+        (("--model", "transition", "--nonprojective"), "--projective"),
+        (("--model", "transition", "--no-distance"), "--no-distance"),
+        (("--model", "transition", "--root", "multi"), "--root multi"),
+        (("--model", "transition", "--checkpoint", "file"), "--checkpoint"),
+        (("--model", "transition", "--unit", "lemma"), "form, upos or xpos"),
         (("--model", "dmv", "--nonprojective"), "--nonprojective"),
         (("--model", "dmv", "--root", "multi"), "--root multi"),
         (("--model", "dmv", "--no-distance"), "--no-distance"),

@@ -32,6 +32,7 @@ COMMAND_LINE = {
     "crossarc.app.commands.train",
     "crossarc.app.commands.warmup",
     "crossarc.app.files",
+    "crossarc.app.induced",
     "crossarc.app.selection",
     "crossarc.app.tables",
     "crossarc.app.words",

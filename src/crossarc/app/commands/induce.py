@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -19,6 +19,7 @@ from crossarc.app.files import (
     counted,
     stdin_once,
 )
+from crossarc.app.induced import ModelName, StartName, Transitions, transition_model, tree_model
 from crossarc.app.tables import text_table
 from crossarc.app.words import (
     RootName,
@@ -36,26 +37,11 @@ if TYPE_CHECKING:
     from crossarc.learning.em import EMState
     from crossarc.models.generative import BigramModel, DMVModel
     from crossarc.models.generative.accuracy import Attachment
-    from crossarc.models.generative.corpus import Unit
     from crossarc.models.generative.model import GenerativeModel
+    from crossarc.models.transition.em import EMResult
     from crossarc.treebank import Sentence
 
 __all__ = ["induce"]
-
-
-class ModelName(StrEnum):
-    """Models that can be induced."""
-
-    bigram = "bigram"
-    dmv = "dmv"
-
-
-class StartName(StrEnum):
-    """Where EM starts."""
-
-    harmonic = "harmonic"
-    uniform = "uniform"
-    random = "random"
 
 
 class _Words(NamedTuple):
@@ -98,7 +84,7 @@ def induce(
         typer.Option(
             "--model",
             help="bigram: every word generates its modifiers, arcs may cross; dmv: the projective "
-            "model with valence of Klein & Manning.",
+            "model with valence of Klein & Manning; transition: Attardi's system of degree 2.",
         ),
     ] = ModelName.bigram,
     unit: UnitOption = None,
@@ -141,12 +127,13 @@ def induce(
         ),
     ] = False,
     start: Annotated[
-        StartName,
+        StartName | None,
         typer.Option(
-            help="Where EM starts: arcs weigh 1 / distance, all trees are alike, or random "
-            "parameters."
+            help="Where EM starts: arcs weigh 1 / distance (by default), all trees are alike (for "
+            "transition by default), or random parameters.",
+            show_default=False,
         ),
-    ] = StartName.harmonic,
+    ] = None,
     start_trees: Annotated[
         str | None,
         typer.Option(metavar="TREEBANK", help="Start from what these trees teach instead."),
@@ -186,18 +173,23 @@ def induce(
     """
     stdin_once(file, test, start_trees)
     unit = unit or (UnitName.form if tokenized else UnitName.upos)
-    model = _model(
-        name,
-        unit,
-        min_count,
-        {
-            "projective": projective,
-            "root": root and root.value,
-            "direction": direction,
-            "distance": distance,
-            "stop": stop,
-        },
-    )
+    options = {
+        "projective": projective,
+        "root": root and root.value,
+        "direction": direction,
+        "distance": distance,
+        "stop": stop,
+    }
+    model: BigramModel | DMVModel | Transitions
+    if name is ModelName.transition:
+        given = {"start": start, "start-trees": start_trees, "checkpoint": checkpoint}
+        model = transition_model(
+            unit, {**options, **given, "min-count": min_count, "anneal": anneal}
+        )
+    else:
+        model = tree_model(name, unit, min_count, options)
+    is_transition = name is ModelName.transition
+    start = start or (StartName.uniform if is_transition else StartName.harmonic)
     if restarts > 1 and (start is not StartName.random or start_trees is not None):
         raise typer.BadParameter("several restarts need --start random", param_hint="--restarts")
     if name is ModelName.dmv and prior == 0.0:
@@ -210,6 +202,7 @@ def induce(
     chosen: Any = start.value
     if start_trees is not None:
         trees = _read(start_trees, False, model, punctuation, on_error)
+        assert not isinstance(model, Transitions)
         chosen = type(model)(**model.options()).fit(trees.contents)
     shown = _Shown(restarts)
     state = model.fit_em(
@@ -223,7 +216,7 @@ def induce(
         tolerance=tolerance,
         threads=workers,
         checkpoint=checkpoint,
-        on_iteration=shown,
+        on_iteration=lambda restart, state: shown(restart, state.objectives),
     )
     shown.clear()
     _report_end(name, state)
@@ -232,34 +225,12 @@ def induce(
     _report(model, parsed, max_words, output, figures, workers)
 
 
-def _model(
-    name: ModelName, unit: UnitName, min_count: int, options: dict[str, Any]
-) -> BigramModel | DMVModel:
-    """The model that was asked for; wrong usage if the options do not fit it."""
-    from crossarc.models.generative import BigramModel, DMVModel
-
-    given = {key: value for key, value in options.items() if value is not None}
-    if name is ModelName.dmv:
-        refused = {"projective": False, "root": "multi", "direction": False, "distance": False}
-        for key, value in {**refused, "stop": True}.items():
-            if given.get(key) == value:
-                flag = {"projective": "nonprojective", "root": "root multi"}.get(key, key)
-                flag = f"no-{key}" if key in ("direction", "distance") else flag
-                raise typer.BadParameter("not for dmv", param_hint=f"--{flag}")
-    if unit is UnitName.form_upos:
-        raise typer.BadParameter(
-            "EM needs one column: form, lemma, upos or xpos", param_hint="--unit"
-        )
-    if given["stop"] and (given["direction"] or given["distance"]):
-        raise typer.BadParameter("add --no-direction and --no-distance", param_hint="--stop")
-    chosen = cast("Unit", unit.value)
-    if name is ModelName.dmv:
-        return DMVModel(chosen, min_count=min_count)
-    return BigramModel(chosen, min_count=min_count, **given)
-
-
 def _read(
-    path: str, tokenized: bool, model: GenerativeModel, punctuation: bool, on_error: OnError
+    path: str,
+    tokenized: bool,
+    model: GenerativeModel | Transitions,
+    punctuation: bool,
+    on_error: OnError,
 ) -> _Words:
     from crossarc.models.generative.accuracy import content_sentence, content_words
     from crossarc.models.generative.corpus import read_units
@@ -279,14 +250,14 @@ def _short(learnt: _Words, max_words: int | None, file: str) -> list[Sentence]:
     return found
 
 
-def _report_end(name: ModelName, state: EMState) -> None:
+def _report_end(name: ModelName, state: EMState | EMResult) -> None:
     made = counted(len(state.objectives), "iteration")
     end = "converged" if state.converged else "not converged: raise --iterations"
     print(f"crossarc: {name}: {made}, {end}", file=sys.stderr)
 
 
 def _report(
-    model: BigramModel | DMVModel,
+    model: BigramModel | DMVModel | Transitions,
     parsed: _Words,
     max_words: int | None,
     output: str | None,
@@ -308,7 +279,9 @@ def _report(
         _write(model, parsed, target, workers)
 
 
-def _write(model: BigramModel | DMVModel, parsed: _Words, target: str, workers: int | None) -> None:
+def _write(
+    model: BigramModel | DMVModel | Transitions, parsed: _Words, target: str, workers: int | None
+) -> None:
     from crossarc.models.generative.accuracy import parse_content, whole_heads
     from crossarc.treebank import write_conllu
 
@@ -355,13 +328,12 @@ class _Shown:
         self._restarts = restarts
         self._visible = sys.stderr.isatty()
 
-    def __call__(self, restart: int, state: EMState) -> None:
+    def __call__(self, restart: int, objectives: Sequence[float]) -> None:
         if self._visible:
             run = f"start {restart + 1}/{self._restarts}, " if self._restarts > 1 else ""
-            rise = state.objectives[-1] - state.objectives[-2] if len(state.objectives) > 1 else 0.0
+            rise = objectives[-1] - objectives[-2] if len(objectives) > 1 else 0.0
             self._print(
-                f"{run}iteration {len(state.objectives)}: objective {state.objectives[-1]:,.2f} "
-                f"(+{rise:,.2f})"
+                f"{run}iteration {len(objectives)}: objective {objectives[-1]:,.2f} (+{rise:,.2f})"
             )
 
     def clear(self) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.models.generative.model import GenerativeModel
 from crossarc.treebank import Sentence
 
 __all__ = [
@@ -114,8 +114,15 @@ def whole_heads(heads: Ints, words: Ints, n: int) -> Ints:
     return found
 
 
+class SentenceParser(Protocol):
+    """Whatever finds trees of sentences."""
+
+    def parse(self, words: Any, *, threads: int | None = None) -> Any:
+        """The tree of each sentence of a list."""
+
+
 def parse_content(
-    model: GenerativeModel, sentences: Iterable[Sentence], *, threads: int | None = None
+    model: SentenceParser, sentences: Iterable[Sentence], *, threads: int | None = None
 ) -> list[Ints]:
     """The heads of the most probable trees, by the block."""
     found: list[Ints] = []
