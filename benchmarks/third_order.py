@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 import crossarc as ca
 from crossarc.inference.factors import GRAND_SIBLING, GRANDCHILD, SIBLING, TRI_SIBLING
-from crossarc.inference.projective.automata.factor import PackedFactor
-from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.projective.automata.factor import possible_parts
 
 Floats = NDArray[np.float64]
 FACTORS = {one.name: one for one in (SIBLING, GRANDCHILD, GRAND_SIBLING, TRI_SIBLING)}
@@ -63,9 +62,7 @@ def factor_scores(scores: Floats, names: tuple[str, ...], is_pruned: bool) -> di
     for name in names:
         factor = FACTORS[name]
         if is_pruned:
-            none = ca.Parts(np.empty((0, len(factor.axes)), np.int32), np.empty(0))
-            held = PackedFactor(factor, none, Batch(scores), [limits])
-            index = held.possible(0)
+            index = possible_parts(factor, scores, limits)
             found[name] = ca.Parts(index, rng.normal(size=len(index)))
         else:
             found[name] = rng.normal(size=factor.shape(n + 1))
@@ -132,8 +129,9 @@ def limited() -> None:
 
 
 def peak() -> float:
-    """The most memory that this process has had, MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The most memory that this process has had, MB; `ru_maxrss` would count its parent's, too."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def memory_of(is_pruned: bool) -> None:

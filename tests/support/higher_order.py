@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc import Parts
 from support.brute_force import BruteForce, Heads, projective_tree, sibling_parts
 from support.trees import all_trees
 
@@ -18,7 +17,6 @@ __all__ = [
     "ORDERS",
     "PARTS",
     "SUBSETS",
-    "as_parts",
     "enumerated",
     "factor_log_marginals",
     "mirrored_factors",
@@ -131,10 +129,3 @@ def mirrored_factors(n: int, names: Iterable[str] = tuple(PARTS)) -> dict[str, F
         for part in usable_parts(name, n):
             factors[name][part] = values[part]
     return factors
-
-
-def as_parts(factor: Floats) -> Parts:
-    """The parts that do not score 0, in no particular order."""
-    index = np.argwhere(factor != 0.0)
-    np.random.default_rng(len(index)).shuffle(index)
-    return Parts(index, factor[tuple(index.T)])

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from crossarc import ProjectiveTrees
 from support.brute_force import BruteForce
-from support.higher_order import PARTS, as_parts, enumerated, mirrored_factors
+from support.higher_order import PARTS, enumerated, mirrored_factors
 from support.law_base import assert_accurate, law
 from support.laws import DistributionLaws
 from support.score_strategies import MODERATE, Scores
+from support.sibling_cases import as_parts
 
 __all__ = ["HigherOrder", "HigherOrderLaws"]
 

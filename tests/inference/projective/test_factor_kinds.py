@@ -98,6 +98,8 @@ def test_the_smallest_model_that_scores_all_factors_is_chosen() -> None:
     assert isinstance(model_for(models, ["grandchild", "sibling"]), _Both)
     with pytest.raises(ScoreError, match="no model scores these factors together: grandchild"):
         model_for((Sibling(), FirstOrder()), ["grandchild"])
+    with pytest.raises(ScoreError, match=r"no model scores .* within max_modifiers: none"):
+        model_for((Sibling(), FirstOrder()), [], True)
     assert isinstance(model_for(ProjectiveTrees.models, ["sibling"]), Sibling)
     assert isinstance(model_for(ProjectiveTrees.models, ["sibling"], True), HeadAutomata)
     assert isinstance(model_for(ProjectiveTrees.models, ["tri_sibling"]), HeadAutomata)

@@ -11,11 +11,11 @@ from support.higher_order import (
     ORDERS,
     PARTS,
     SUBSETS,
-    as_parts,
     enumerated,
     factor_log_marginals,
 )
 from support.law_base import assert_accurate, assert_log_marginals, assert_marginals, key_of
+from support.sibling_cases import as_parts
 
 from crossarc import InfeasibleError, ProjectiveTrees, ScoreError, Tree
 

@@ -36,6 +36,8 @@ Shorts = NDArray[np.int32]
 
 # Instances, items and parts are numbered in 32 bits.
 _MOST_PARTS = 1 << 31
+# So many instances of the forests of a batch are kept, 24 MB or a little more, or one forest.
+_MOST_KEPT = 2_000_000
 
 
 class ForestTrees(TreeDistribution):
@@ -71,7 +73,8 @@ class ForestTrees(TreeDistribution):
         super().__init__(scores, root=root, lengths=lengths, threads=threads)
         #: By name, in the order in which their parts are numbered.
         self._factors: dict[str, FactorScores] = {}
-        self._last: tuple[int, Forest] | None = None
+        self._forests: dict[int, Forest] = {}
+        self._kept_instances = 0
 
     @abstractmethod
     def _emit(self, index: int, scores: Floats, numbering: Mapping[str, Numbering]) -> Arrays:
@@ -107,9 +110,9 @@ class ForestTrees(TreeDistribution):
     # The forest of a sentence.
 
     def _forest(self, index: int) -> Forest:
-        """All derivations of a sentence; the one that was asked for last is kept."""
-        last = self._last
-        if last is None or last[0] != index:
+        """All derivations of a sentence; the last ones are kept while they are small."""
+        forest = self._forests.get(index)
+        if forest is None:
             scores, ranges = self._batch.scores(index), self._part_ranges(index)
             numbering = {
                 name: numbered(first, factor.part_numbers(index, first))
@@ -118,8 +121,11 @@ class ForestTrees(TreeDistribution):
             }
             factors = [factor.scores(index) for factor in self._factors.values()]
             forest = self._packed(index, numbering, [scores.reshape(-1), *factors])
-            self._last = last = index, forest
-        return last[1]
+            self._kept_instances += len(forest.left)
+            if self._kept_instances > _MOST_KEPT:
+                self._forests, self._kept_instances = {}, len(forest.left)
+            self._forests[index] = forest
+        return forest
 
     def _part_ranges(self, index: int) -> dict[str, slice]:
         """The numbers that arcs and the parts of each factor have in the forest."""

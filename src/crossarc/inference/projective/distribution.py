@@ -150,18 +150,18 @@ class ProjectiveTrees(ForestTrees):
 
     def _is_within(self, index: int, tree: Tree) -> bool:
         """Whether no node of the tree has more modifiers than it may."""
+        if self._limits is None:
+            return True
         counts = np.bincount(tree.heads, minlength=len(tree) + 1)
-        return self._limits is None or bool((counts <= self._limits[index]).all())
+        return bool((counts <= self._limits[index]).all())
 
     def _divergence(self, index: int, other: Self) -> float:
-        limits = self._node_limits(index), other._node_limits(index)
-        for h in np.flatnonzero(limits[1] < limits[0]).tolist() if self._has_limits(other) else []:
-            if self._most_modifiers(index, h) > limits[1][h]:
-                return math.inf
+        if self._limits is not None or other._limits is not None:
+            ours, theirs = self._node_limits(index), other._node_limits(index)
+            for h in np.flatnonzero(theirs < ours).tolist():
+                if self._most_modifiers(index, h) > theirs[h]:
+                    return math.inf
         return super()._divergence(index, other)
-
-    def _has_limits(self, other: Self) -> bool:
-        return self._limits is not None or other._limits is not None
 
     def _most_modifiers(self, index: int, h: int) -> int:
         """The most modifiers that a node has in a tree."""

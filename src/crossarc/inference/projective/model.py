@@ -74,7 +74,9 @@ def model_for(models: Sequence[Model], names: Collection[str], has_limits: bool 
         if set(names) <= {factor.name for factor in one.factors} and one.has_limits >= has_limits
     ]
     if not able:
-        raise ScoreError(f"no model scores these factors together: {', '.join(sorted(names))}")
+        within = " within max_modifiers" if has_limits else ""
+        listed = ", ".join(sorted(names)) or "none"
+        raise ScoreError(f"no model scores these factors together{within}: {listed}")
     return min(able, key=lambda one: len(one.factors))
 
 

@@ -31,7 +31,7 @@ from crossarc.inference.projective.automata.layout import (
 )
 from crossarc.inference.runtime.batch import Batch
 
-__all__ = ["PackedArray", "PackedFactor", "layout_of"]
+__all__ = ["PackedArray", "PackedFactor", "layout_of", "possible_parts"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,6 +48,19 @@ _KINDS = {
 def layout_of(scores: Floats, limits: Ints) -> Layout:
     """The layout of a sentence's scores, with or without labels."""
     return lay_out(scores.reshape(*scores.shape[:2], -1), limits)
+
+
+def possible_parts(factor: Factor, scores: Floats, limits: Ints) -> Ints:
+    """The index of each part that projective trees may have, (p, axes), to score only those.
+
+    Args:
+        factor: of `crossarc.inference.factors`.
+        scores: of arcs, with or without labels, -inf where one is forbidden.
+        limits: the most modifiers of each node, 1 for a single root.
+    """
+    kind, layout = _KINDS[factor.name], layout_of(scores, limits)
+    cells = part_cells(layout, kind, part_count(layout, kind))
+    return np.stack(np.unravel_index(cells[cells >= 0], factor.shape(len(scores))), axis=1)
 
 
 class PackedArray:
@@ -114,13 +127,6 @@ class PackedFactor(FactorScores):
         self._packed.append(values)
         self._numbers.append(None)
         self._given.append(PackedArray(self._kind, layout, values))
-
-    def possible(self, index: int) -> Ints:
-        """The index of each part that trees may have, (p, axes)."""
-        layout = self._layouts[index]
-        cells = part_cells(layout, self._kind, part_count(layout, self._kind))
-        shape = self.factor.shape(self._batch.width(index))
-        return np.stack(np.unravel_index(cells[cells >= 0], shape), axis=1)
 
     def count(self, index: int) -> int:
         """How many parts `scores` has."""

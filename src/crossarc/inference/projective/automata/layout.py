@@ -243,8 +243,6 @@ def part_cells(layout: Layout, kind: int, count: int) -> Ints:
 @subkernel(inline=True)
 def _pair_of(last: int, before: int, is_first: bool, limit: int) -> int:
     """The number of a pair of ranks, of allowed arcs on one side; -1 if it is no part of a tree."""
-    if last == 0:
-        return -1
     if is_first:
         return pair(last, 0)
     return pair(last, before) if 0 < before < last and limit >= 2 else -1
@@ -254,15 +252,13 @@ def _pair_of(last: int, before: int, is_first: bool, limit: int) -> int:
 def locate(layout: Layout, kind: int, cells: Ints) -> Ints:
     """The numbers of parts by their indices in the flat dense array; -1 where there is none."""
     rank, first, limits, width = layout.rank, layout.first, layout.limits, layout.rank.shape[0]
-    pairs, triples, grand, grand_pairs = (
-        layout.pairs,
-        layout.triples,
-        layout.grand,
-        layout.grand_pairs,
-    )
+    pairs, triples = layout.pairs, layout.triples
+    grand, grand_pairs = layout.grand, layout.grand_pairs
     has_pair, has_grand = kind != GRANDCHILD_PARTS, kind in (GRANDCHILD_PARTS, GRAND_SIBLING_PARTS)
     out = np.full(cells.shape[0], -1, np.int64)
-    for x in range(cells.shape[0] if width > 1 else 0):
+    for x in range(cells.shape[0]):
+        if cells[x] < 0:
+            continue
         # Axes from the last one: m, then s where there is one, then h, then t or g.
         m, rest = cells[x] % width, cells[x] // width
         s = rest % width

@@ -32,15 +32,15 @@ know s, and L is I. Without grandparents S does not know h, and sibling part and
 for I. Counts are 0 where a head has no more candidates than it may have modifiers. A single root is
 a limit of 1. A tree has exactly one derivation: modifiers are added from the inside out.
 
-Rule instances, for A arcs, contexts included, and lists of k modifiers, n^2 and n when dense:
+Rule instances, for A allowed arcs and lists of k modifiers; n^2 and n where all arcs are allowed:
 
-    A k^2 + A n         with sibling parts only         n^3 dense
-    A k^2 + A k n       with grandparents               5 n^4 / 12 dense
-    A k^2 + A k n       with tri-siblings               n^4 / 12 dense
-    A k^3 + A k n       with both                       n^5 / 30 dense
+    A k + A n + n^3 / 3      sibling parts only                 n^3
+    A k^2 + A n + n^3 / 3    tri-siblings                       n^4 / 12
+    A k^2 + A k n            grandparents                       5 n^4 / 12
+    A k^3 + A k n            both                               n^5 / 30
 
-and with limits of M modifiers up to M^3 times as many. Koo & Collins score tri-siblings in O(n^4)
-beside grand-siblings because only the two outermost modifiers know their grandparent; here all do.
+and with limits of M modifiers up to M^3 times as many. With both, O(n^4) would need grand-siblings
+that some modifiers go without: every arc has its part, so states differ between grandparents.
 """
 
 from __future__ import annotations
@@ -104,15 +104,9 @@ def _neighbours(
     Args:
         part: the number of the first word's sibling part; the others' follow.
     """
-    width, counts, top, exact, at_most = (
-        own.top.shape[0],
-        own.counts,
-        own.top,
-        own.exact,
-        own.at_most,
-    )
+    counts, top, exact, at_most = own.counts, own.top, own.exact, own.at_most
     left, right, part_of, first = chart.left, chart.right, chart.part, chart.first
-    v, e = chart.used[0], chart.used[1]
+    width, v, e = top.shape[0], chart.used[0], chart.used[1]
     for k in range(words.shape[0]):
         s = words[k]
         for j in range(top[s] + 1):
