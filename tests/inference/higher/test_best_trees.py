@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support.crossing import EnumeratedTrees, drawn_case
-from support.higher_order import SUBSETS, as_parts
+from support.higher_order import SUBSETS
+from support.sibling_cases import as_parts
 
 import crossarc as ca
 from crossarc.inference.higher.branching import solve_dual
