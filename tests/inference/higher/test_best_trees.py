@@ -73,6 +73,11 @@ def test_limits_of_modifiers(names: Any, root: str) -> None:
                     trees.argmax(method)
         if len(truth):
             assert_valid(trees.argmax("substitution"), truth, 1e-9)
+            assert_valid(trees.min_risk(), truth, 1e-9)
+        else:
+            assert trees.log_partition() == -math.inf
+            with pytest.raises(ca.InfeasibleError):
+                trees.marginals()
 
 
 def test_one_limit_for_all_nodes() -> None:
