@@ -343,7 +343,7 @@ def main() -> None:
         "wrong": lambda: wrong(options.instances, options.seconds),
     }
     parser.add_argument("jobs", nargs="*", choices=[*jobs, []], default=[])
-    parser.add_argument("--instances", type=int, default=100_000)
+    parser.add_argument("--instances", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=600.0, help="for the search, at most")
     parser.add_argument("--plot", metavar="FILE")
     options = parser.parse_args()
