@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ def factor_scores(scores: Floats, names: tuple[str, ...], is_pruned: bool) -> di
     found: dict[str, Any] = {}
     for name in names:
         if is_pruned:
-            index = ca.list_parts(scores, name)
+            index = ca.list_parts(scores, cast(Any, name))
             found[name] = ca.Parts(index, rng.normal(size=len(index)))
         else:
             found[name] = rng.normal(size=FACTORS[name].shape(len(scores)))

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.crossing import EnumeratedTrees, drawn_case
-from support.higher_order import SUBSETS, as_parts
+from support.higher_order import SUBSETS
+from support.sibling_cases import as_parts
 
 import crossarc as ca
 from crossarc.inference.higher.branching import solve_dual
 from crossarc.inference.higher.ilp import solve_ilp
+from crossarc.inference.higher.substitution import substitute
 
 ROOTS = ["single", "multi"]
 #: (n, scale of factors, share of forbidden arcs)
@@ -71,6 +73,11 @@ def test_limits_of_modifiers(names: Any, root: str) -> None:
                     trees.argmax(method)
         if len(truth):
             assert_valid(trees.argmax("substitution"), truth, 1e-9)
+            assert_valid(trees.min_risk(), truth, 1e-9)
+        else:
+            assert trees.log_partition() == -math.inf
+            with pytest.raises(ca.InfeasibleError):
+                trees.marginals()
 
 
 def test_one_limit_for_all_nodes() -> None:
@@ -106,16 +113,17 @@ def test_substitution_is_no_worse_than_its_starts(names: Any, root: str) -> None
 
 
 def test_single_root_moves() -> None:
-    """From the root 1 the better root 2 is found: both words change their head at once."""
-    scores = np.full((4, 4), -9.0)
-    scores[0, 1], scores[1, 2], scores[2, 3] = 1.0, 1.0, 1.0
-    sibling = np.zeros((4, 4, 4))
-    sibling[2, 2, 1] = sibling[0, 0, 2] = 30.0
-    tree = ca.HigherOrderTrees(scores, sibling=sibling).argmax("substitution")
-    assert tree.heads.tolist() == [2, 0, 2]
+    """From a chain below word 1, the best root 2 needs two new heads at once: 2 and 1."""
+    scores = np.zeros((4, 4))
+    scores[0] = [0.0, 1.0, 9.0, 0.0]
+    scores[1, 2] = scores[2, 3] = 5.0
+    problem = ca.HigherOrderTrees(scores)._problems[0]
+    heads = np.array([0, 0, 1, 2])
+    score = substitute(problem, np.ones(len(problem.score), np.int64), heads, True)
+    assert (heads[1:].tolist(), score) == ([2, 0, 2], 14.0)
 
 
-def test_plain_dual_decomposition_never_errs() -> None:
+def test_dual_decomposition_without_branching_never_errs() -> None:
     """Without branching there are gaps, but no wrong certificate and no bound that is too low."""
     rng, certified = np.random.default_rng(0), 0
     for trial in range(300):

@@ -27,7 +27,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.automata import combine_best, solve_list, table_shape, trace
+from crossarc.inference.higher.automata import combine_best, solve_list, trace
+from crossarc.inference.higher.lists import table_shape
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.higher.substitution import substitute
 from crossarc.kernels import kernel, subkernel

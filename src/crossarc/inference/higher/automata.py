@@ -21,12 +21,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from crossarc.inference.higher.lists import (
+    ModifierList,
+    Tables,
+    counts_modifiers,
+    list_of,
+    table_shape,
+    tables_of,
+    weight_of,
+)
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.projective.automata.layout import pair, triple
 from crossarc.kernels import READ_FLOAT, kernel, subkernel
@@ -34,12 +43,10 @@ from crossarc.kernels import READ_FLOAT, kernel, subkernel
 __all__ = [
     "AutomatonMarginals",
     "combine_best",
-    "counts_modifiers",
     "inside_best",
     "marginals_best",
     "marginals_sum",
     "solve_list",
-    "table_shape",
     "trace",
 ]
 
@@ -60,109 +67,17 @@ def _log_add(x: float, y: float) -> float:
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
 
-@subkernel(inline=True)
-def counts_modifiers(problem: Problem, h: int) -> int:
-    """1 if the modifiers of h are counted: it has more candidates than it may have.
-
-    A root with one modifier has one side only, and needs no count.
-    """
-    candidates = problem.first[2 * h + 2] - problem.first[2 * h]
-    return int(problem.limits[h] < candidates and (h > 0 or problem.limits[0] > 1))
-
-
-@subkernel()
-def table_shape(problem: Problem) -> tuple[int, int]:
-    """Enough counts and states for every list."""
-    counts, longest = 1, 0
-    for h in range(problem.limits.shape[0]):
-        if counts_modifiers(problem, h):
-            counts = max(counts, problem.limits[h] + 1)
-        for side in range(2):
-            longest = max(longest, problem.first[2 * h + side + 1] - problem.first[2 * h + side])
-    has_triples = problem.triple.shape[0] > 0
-    return counts, pair(longest + 1, 0) if has_triples else longest + 1
-
-
-class _Tables(NamedTuple):
-    """What passes read of a problem: a call with all of it would take longer than a short list."""
-
-    modifier: Ints
-    unary: Floats
-    pair: Floats
-    triple: Floats
-
-
-@subkernel(inline=True)
-def _tables(problem: Problem) -> _Tables:
-    return _Tables(problem.modifier, problem.unary, problem.pair, problem.triple)
-
-
-class _List(NamedTuple):
-    """One side of a head in a context."""
-
-    context: int
-    head: int
-    grandparent: int
-    begin: int
-    size: int
-    #: 0 or 1: what a modifier adds to the count; the largest count; the most modifiers before.
-    counted: int
-    most: int
-    before: int
-    #: Where the list's unary, pair and triple scores begin.
-    unary: int
-    pair: int
-    triple: int
-    has_triples: bool
-    may_be_empty: bool
-
-
-@subkernel(inline=True)
-def _list(problem: Problem, c: int, h: int, side: int, rootless: bool) -> _List:
-    """`rootless`: whether the root, too, may have no modifier."""
-    begin, end = problem.first[2 * h + side], problem.first[2 * h + side + 1]
-    incoming, counted = problem.context_arc[c], counts_modifiers(problem, h)
-    pairs = problem.pair_offset[c]
-    if side == 1:
-        pairs += pair(begin - problem.first[2 * h] + 1, 0)
-    none: Any = np.int64(-1)
-    zero: Any = np.int64(0)
-    return _List(
-        c,
-        h,
-        problem.head[incoming] if incoming >= 0 else none,
-        begin,
-        end - begin,
-        counted,
-        problem.limits[h] if counted else zero,
-        end - begin if problem.limits[h] >= 2 else zero,
-        problem.unary_offset[c] + begin - problem.first[2 * h],
-        pairs,
-        problem.triple_offset[2 * h + side],
-        problem.triple.shape[0] > 0,
-        rootless or h > 0 or begin == end,
-    )
-
-
-@subkernel(inline=True)
-def _weight(own: _List, tables: _Tables, weights: Floats, m: int) -> float:
-    """Of the modifier with rank m; -inf for the grandparent."""
-    if tables.modifier[own.begin + m - 1] == own.grandparent:
-        return -np.inf
-    return float(weights[own.begin + m - 1] + tables.unary[own.unary + m - 1])
-
-
 def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
     """The passes of one semiring."""
 
     @subkernel()
     def inside_uncounted(
-        own: _List, tables: _Tables, weights: Floats, f: Floats, total: Floats
+        own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
     ) -> None:
         """`inside` for lists without counts and triples, which are most."""
         f[0], total[0] = 0.0, 0.0 if own.may_be_empty else -np.inf
         for m in range(1, own.size + 1):
-            w, x = _weight(own, tables, weights, m), -np.inf
+            w, x = weight_of(own, tables, weights, m), -np.inf
             if w > -np.inf:
                 first = own.pair + pair(m, 0)
                 for s in range(min(m, own.before + 1)):
@@ -171,7 +86,9 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
             f[m] = w + x
 
     @subkernel()
-    def inside(own: _List, tables: _Tables, weights: Floats, f: Floats, total: Floats) -> None:
+    def inside(
+        own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
+    ) -> None:
         """F by [q, state], and V by q."""
         if not own.has_triples and own.counted == 0:
             inside_uncounted(own, tables, weights, f[0], total)
@@ -184,7 +101,7 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
         f[0, 0] = 0.0
         pairs, triples = tables.pair, tables.triple
         for m in range(1, own.size + 1):
-            w = _weight(own, tables, weights, m)
+            w = weight_of(own, tables, weights, m)
             for s in range(min(m, own.before + 1)):
                 state = pair(m, s) if own.has_triples else m
                 for q in range(counts if own.has_triples or s == 0 else 0):
@@ -220,7 +137,7 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
         return total
 
     @subkernel()
-    def adjoint(own: _List, other: Floats, offset: float, out: Floats) -> None:
+    def adjoint(own: ModifierList, other: Floats, offset: float, out: Floats) -> None:
         """What V(q) of a side is worth beside the other side and all else."""
         for q in range(own.most + 1):
             total = -np.inf
@@ -230,8 +147,8 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
 
     @subkernel()
     def outside(
-        own: _List,
-        tables: _Tables,
+        own: ModifierList,
+        tables: Tables,
         weights: Floats,
         f: Floats,
         b: Floats,
@@ -244,7 +161,7 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
         for q in range(own.most + 1):
             b[q, :] = ends[q]
         for m in range(own.size, 0, -1):
-            w = _weight(own, tables, weights, m)
+            w = weight_of(own, tables, weights, m)
             if w == -np.inf:
                 continue
             a = own.begin + m - 1
@@ -302,17 +219,17 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
         values, ends = np.empty((2, counts)), np.empty(counts)
         leaving[:], entering[:] = -np.inf, -np.inf
         pair_sums[:], triple_sums[:] = -np.inf, -np.inf
-        begin, tables = 0, _tables(problem)
+        begin, tables = 0, tables_of(problem)
         for h in range(problem.limits.shape[0]):
             totals[h] = -np.inf
             for c in range(problem.first_context[h], problem.first_context[h + 1]):
                 for side in range(2):
-                    own = _list(problem, c, h, side, rootless)
+                    own = list_of(problem, c, h, side, rootless)
                     inside(own, tables, weights, f[side], values[side])
                 entering[c] = into[c] + combine(problem, h, values[0], values[1])
                 totals[h] = plus(totals[h], entering[c])
                 for side in range(2):
-                    own = _list(problem, c, h, side, rootless)
+                    own = list_of(problem, c, h, side, rootless)
                     adjoint(own, values[1 - side], into[c], ends)
                     sums = pair_sums[begin:]
                     outside(own, tables, weights, f[side], b, ends, leaving, sums, triple_sums)
@@ -372,7 +289,7 @@ class AutomatonMarginals:
 
 @subkernel()
 def _trace_list(
-    own: _List, tables: _Tables, weights: Floats, f: Floats, q: int, used: Ints
+    own: ModifierList, tables: Tables, weights: Floats, f: Floats, q: int, used: Ints
 ) -> None:
     """Mark the modifiers of the best reading of a side with count q; F from `inside_best`."""
     best, m, s = -np.inf, 0, 0
@@ -408,16 +325,16 @@ def trace(
     problem: Problem, c: int, h: int, weights: Floats, f: Floats, values: Floats, used: Ints
 ) -> None:
     """Mark the modifiers of the best reading of h in context c; f and values are workspaces."""
-    best, split, tables = -np.inf, (0, 0), _tables(problem)
+    best, split, tables = -np.inf, (0, 0), tables_of(problem)
     for side in range(2):
-        inside_best(_list(problem, c, h, side, False), tables, weights, f[side], values[side])
-    own = _list(problem, c, h, 0, False)
+        inside_best(list_of(problem, c, h, side, False), tables, weights, f[side], values[side])
+    own = list_of(problem, c, h, 0, False)
     for q in range(own.most + 1):
         for k in range(own.most + 1 - q):
             if values[0, q] + values[1, k] > best:
                 best, split = values[0, q] + values[1, k], (q, k)
     for side in range(2):
-        own = _list(problem, c, h, side, False)
+        own = list_of(problem, c, h, side, False)
         _trace_list(own, tables, weights, f[side], split[side], used)
 
 
@@ -426,4 +343,4 @@ def solve_list(
     problem: Problem, c: int, h: int, side: int, weights: Floats, f: Floats, value: Floats
 ) -> None:
     """V(q) of one side, best."""
-    inside_best(_list(problem, c, h, side, False), _tables(problem), weights, f, value)
+    inside_best(list_of(problem, c, h, side, False), tables_of(problem), weights, f, value)

@@ -34,7 +34,7 @@ from crossarc.inference.higher.problem import Problem
 from crossarc.inference.projective.automata.layout import Layout
 from crossarc.inference.spanning import SpanningTrees
 
-__all__ = ["Beliefs", "Convergence", "TreeFactor", "propagate", "spanning_factor"]
+__all__ = ["NO_TREES", "Beliefs", "Convergence", "TreeFactor", "propagate", "spanning_factor"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,7 +64,12 @@ class Beliefs(NamedTuple):
     log_partition: float
     arcs: Floats | None
     convergence: Convergence
+    #: Of a factor: the probabilities of its parts, as `FactorTable.table` orders them.
     parts: Callable[[str], Floats]
+
+
+#: Where there is no tree.
+NO_TREES = Beliefs(-math.inf, None, Convergence(0, 0.0, True), lambda name: np.empty(0))
 
 
 def spanning_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:
@@ -139,7 +144,7 @@ class _Graph:
         """Pass messages until they no longer change probabilities."""
         total, logs = self._tree_factor(self._scores, self._is_single)
         if total == -math.inf:
-            return Beliefs(total, None, Convergence(0, 0.0, True), self._parts)
+            return NO_TREES
         if not self._tables and (self._automata.limits >= np.diff(self._automata.first[::2])).all():
             return Beliefs(total, np.exp(logs), Convergence(0, 0.0, True), self._parts)
         damping, before, residual = _DAMPING, np.exp(logs), math.inf

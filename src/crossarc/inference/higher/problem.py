@@ -42,7 +42,7 @@ from crossarc.inference.projective.automata.layout import (
 )
 from crossarc.inference.runtime.batch import Batch
 
-__all__ = ["FACTORS", "PROBLEM", "FactorTable", "Problem", "problem_of"]
+__all__ = ["FACTORS", "PART_CELLS", "PROBLEM", "FactorTable", "Problem", "problem_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -115,7 +115,7 @@ class FactorTable(FactorScores):
         batch: Batch,
         layouts: Sequence[Layout],
     ) -> None:
-        self._cells = [_CELLS[factor.name](layout) for layout in layouts]
+        self._cells = [PART_CELLS[factor.name](layout) for layout in layouts]
         self._orders: dict[int, Ints] = {}
         self._tables: list[Floats] = []
         super().__init__(factor, given, batch, single=False)
@@ -224,7 +224,8 @@ def _tri_sibling_cells(layout: Layout) -> Ints:
     return part_cells(layout, TRI_SIBLING_PARTS, part_count(layout, TRI_SIBLING_PARTS))
 
 
-_CELLS = {
+#: Given a layout: the index of each part in the flat dense array, -1 for one that no tree has.
+PART_CELLS = {
     SIBLING.name: _sibling_cells,
     GRANDCHILD.name: _grandchild_cells,
     GRAND_SIBLING.name: _grand_sibling_cells,

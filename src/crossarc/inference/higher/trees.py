@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from crossarc.errors import InfeasibleError
 from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.factors import Given
-from crossarc.inference.higher.beliefs import Beliefs, propagate
+from crossarc.inference.higher.beliefs import NO_TREES, Beliefs, propagate
 from crossarc.inference.higher.branching import TOLERANCE, Solution, solve_dual
 from crossarc.inference.higher.problem import FACTORS, FactorTable, Problem, problem_of
 from crossarc.inference.higher.ranking import ranked
@@ -303,7 +303,10 @@ class HigherOrderTrees:
 
     def _propagate(self, index: int) -> Beliefs:
         batch, problem = self._batch, self._problems[index]
-        scores = batch.square(index)
+        scores, allowed = batch.square(index), np.ones(len(problem.score), np.int64)
+        # Belief propagation does not notice that limits of modifiers leave no tree.
+        if self._limits is not None and solve_dual(problem, allowed).bound == -math.inf:
+            return NO_TREES
         if batch.labelled:
             with np.errstate(divide="ignore"):
                 scores = scores + np.log(batch.label_sum(index))
