@@ -2,8 +2,9 @@
 
 Importing NumPy, Numba and crossarc takes longer than most commands. `fast_command()` is a program
 that behaves as `crossarc` does, with the same arguments, environment, directory, standard streams,
-file size limit and exit status, but runs in a fork of the server. Where the environment asks for
-another interpreter set-up than the server's, it becomes the real command.
+file size limit and exit status, but runs in a fork of the server, and ends when it is killed. Where
+the environment asks for another interpreter set-up than the server's, and for `crossarc serve`, to
+which people send signals, it becomes the real command.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import pkgutil
 import resource
+import select
 import signal
 import socket
 import stat
@@ -33,6 +35,8 @@ _LARGEST_REQUEST = 1 << 20
 _CLIENT = """\
 #!{python} -IS
 import json, os, resource, signal, socket, sys
+if sys.argv[1:2] == ["serve"]:
+    os.execv({command!r}, [{command!r}, *sys.argv[1:]])
 there = socket.socket(socket.AF_UNIX)
 there.connect({path!r})
 limit = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -136,8 +140,14 @@ def _answer(connection: socket.socket, own: dict[str, str]) -> None:
             sys.stdout.flush()
             os._exit(error.code if isinstance(error.code, int) else int(bool(error.code)))
         os._exit(0)
+    for stream in streams:
+        os.close(stream)
+    ended = os.pidfd_open(command)
+    if ended not in select.select([ended, connection], [], [])[0]:
+        os.kill(command, signal.SIGKILL)  # the program was killed, or it would wait for the answer
     _, status = os.waitpid(command, 0)
-    connection.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+    with contextlib.suppress(BrokenPipeError):
+        connection.sendall(str(os.waitstatus_to_exitcode(status)).encode())
 
 
 def serve(path: str) -> None:

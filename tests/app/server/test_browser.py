@@ -98,9 +98,11 @@ class Page:
         return self.browser.run(HEADS)
 
     def wait_for_heads(self, heads: list[int]) -> None:
+        """Wait for a tree, and until the panels beside it are made: they take clicks only then."""
         self.browser.wait(
             f"JSON.stringify({HEADS}) === '{json.dumps(heads, separators=(',', ':'))}'"
         )
+        self.settled()
 
     @property
     def edits(self) -> dict[str, dict]:
