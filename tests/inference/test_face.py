@@ -104,3 +104,11 @@ def test_every_hint_names_a_method():
 def test_shapes_that_are_nearly_right(scores, remedy):
     with pytest.raises(ca.ScoreError, match=re.escape(remedy)):
         ca.SpanningTrees(scores)
+
+
+def test_higher_order_trees() -> None:
+    batch = [np.zeros((3, 3)), np.zeros((4, 4))]
+    factors = [np.zeros((3, 3, 3)), np.zeros((4, 4, 4))]
+    trees = ca.HigherOrderTrees(batch, root="multi", grandchild=factors, max_modifiers=2)
+    shown = "<HigherOrderTrees: 2 sentences, 5 words, multi root, grandchild, max-modifiers>"
+    assert repr(trees) == shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from crossarc.inference.distribution import TreeDistribution
+    from crossarc.inference.runtime.batch import Batch
 
-__all__ = ["ELSEWHERE", "html", "line"]
+__all__ = ["ELSEWHERE", "facts", "html", "line"]
 
 #: What users of torch-struct, SuPar, SynJax and networkx type first, and what it is called here.
 ELSEWHERE = {
@@ -59,24 +61,27 @@ def html(trees: TreeDistribution[Any]) -> str:
             picture = _heat_map(trees._head_probabilities(0))
         else:
             picture = "<p>No tree is possible.</p>"
-    name, facts = escape(type(trees).__name__), escape(", ".join(_about(trees)))
-    return f"<p><b>{name}</b>: {facts}</p>{picture}"
+    name, about = escape(type(trees).__name__), escape(", ".join(_about(trees)))
+    return f"<p><b>{name}</b>: {about}</p>{picture}"
 
 
 def _about(trees: TreeDistribution[Any]) -> list[str]:
     batch, known = trees._batch, trees._known_totals
+    about = facts(batch, trees.root, trees._factor_arguments(0) if len(batch) else ())
+    if known is not None and not batch.is_batch:
+        about.append(f"log Z = {known[0]:.4f}")
+    return about
+
+
+def facts(batch: Batch, root: str, arguments: Iterable[str]) -> list[str]:
+    """Of the sentences, and which other arguments were given."""
     words = int(batch.sizes.sum())
     about = [f"{words:,} word{'s' if words != 1 else ''}"]
     if batch.is_batch:
         about.insert(0, f"{len(batch):,} sentence{'s' if len(batch) != 1 else ''}")
     if batch.labelled:
         about.append(f"{batch.labelled[0].shape[2]} labels")
-    about.append(f"{trees.root} root")
-    if len(batch):
-        about += [name.replace("_", "-") for name in trees._factor_arguments(0)]
-    if known is not None and not batch.is_batch:
-        about.append(f"log Z = {known[0]:.4f}")
-    return about
+    return [*about, f"{root} root", *(name.replace("_", "-") for name in arguments)]
 
 
 def _heat_map(marginals: NDArray[np.float64]) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError
 from crossarc.inference.arithmetic.exact import exact_sum
+from crossarc.inference.face import facts
 from crossarc.inference.factors import Given
 from crossarc.inference.higher.beliefs import NO_TREES, Beliefs, propagate
 from crossarc.inference.higher.branching import TOLERANCE, Solution, solve_dual
@@ -99,6 +100,10 @@ class HigherOrderTrees:
             for factor, one in zip(FACTORS, given, strict=True)
             if one is not None
         }
+
+    def __repr__(self) -> str:
+        arguments = [*self._factors, *([] if self._limits is None else ["max_modifiers"])]
+        return f"<HigherOrderTrees: {', '.join(facts(self._batch, self.root, arguments))}>"
 
     # Best trees.
 
