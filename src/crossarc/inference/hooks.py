@@ -14,7 +14,7 @@ from crossarc.errors import InfeasibleError, ScoreError
 from crossarc.inference.questions import dependence, information, likelihood
 from crossarc.inference.runtime.answers import Answers
 from crossarc.inference.runtime.batch import Batch, Scores
-from crossarc.inference.typed import Root
+from crossarc.inference.typed import Root, check_root
 from crossarc.once import once
 from crossarc.parallel import thread_count
 from crossarc.trees import Tree
@@ -37,8 +37,7 @@ class TreeHooks(ABC):
         lengths: Sequence[int] | None = None,
         threads: int | None = None,
     ) -> None:
-        if root not in ("single", "multi"):
-            raise ValueError(f'root must be "single" or "multi": got {root!r}')
+        check_root(root)
         if threads is not None:
             thread_count(threads)
         self.root: Root = root

@@ -21,11 +21,17 @@ if TYPE_CHECKING:
 else:
     from typing import TypeVar
 
-__all__ = ["Many", "One", "Options", "Root", "Size", "per_sentence"]
+__all__ = ["Many", "One", "Options", "Root", "Size", "check_root", "per_sentence"]
 
 Root = Literal["single", "multi"]
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def check_root(root: str) -> None:
+    """Raise ValueError unless it is a rule for roots."""
+    if root not in ("single", "multi"):
+        raise ValueError(f'root must be "single" or "multi": got {root!r}')
 
 
 class One:

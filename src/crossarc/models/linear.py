@@ -20,6 +20,7 @@ from crossarc.models.labels import log_softmax
 from crossarc.models.protocol import ArcIndex, Described
 from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.slots import TAGS
+from crossarc.models.storage import check_format
 from crossarc.treebank import Sentence
 
 __all__ = ["LinearModel", "LinearScores"]
@@ -162,11 +163,7 @@ class LinearModel(Described):
         Raises:
             ModelError: the model has another format, or its parts do not fit each other.
         """
-        if metadata.get("format") != _FORMAT:
-            raise ModelError(
-                f"the model has format {metadata.get('format')}, not {_FORMAT}: "
-                "train it again, or use the version of crossarc that made it"
-            )
+        check_format(metadata, _FORMAT)
         model = cls(
             Encoder.restore(metadata["encoder"]),
             metadata["labels"],

@@ -22,6 +22,7 @@ from crossarc.treebank import open_output
 
 __all__ = [
     "FORMAT_VERSION",
+    "check_format",
     "pack",
     "prune",
     "quantised",
@@ -101,6 +102,22 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
     if checksum != _checksum(arrays, metadata):
         raise ModelError(f"{name}: the file is damaged (its checksum differs): copy it again")
     return arrays, metadata
+
+
+def check_format(
+    metadata: Mapping[str, Any], expected: int, *, remedy: str = "train it again"
+) -> None:
+    """Refuse a model of another format than its kind has today.
+
+    Raises:
+        ModelError: the format is not the expected one.
+    """
+    found = metadata.get("format")
+    if found != expected:
+        raise ModelError(
+            f"the model has format {found}, not {expected}: "
+            f"{remedy}, or use the version of crossarc that made it"
+        )
 
 
 def _parts(mapped: mmap.mmap) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

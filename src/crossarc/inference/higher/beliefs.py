@@ -286,7 +286,7 @@ def _of_others(logs: Floats) -> Floats:
 
 
 def _log_complement(logs: Floats) -> Floats:
-    """log(1 - e^x) for x <= 0; -inf where it cannot be told from 0."""
+    """log(1 - e^x) for x <= 0; -inf for 0."""
     x = np.minimum(logs, 0.0)
     with np.errstate(divide="ignore"):
         return np.where(x > -0.7, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))

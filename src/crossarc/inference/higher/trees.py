@@ -24,7 +24,7 @@ from crossarc.inference.projective.automata.layout import Layout
 from crossarc.inference.projective.model import read_limits
 from crossarc.inference.runtime.answers import Answers
 from crossarc.inference.runtime.batch import Batch, Scores
-from crossarc.inference.typed import Root
+from crossarc.inference.typed import Root, check_root
 from crossarc.once import once
 from crossarc.parallel import thread_count
 from crossarc.trees import Tree
@@ -87,8 +87,7 @@ class HigherOrderTrees:
         lengths: Sequence[int] | None = None,
         threads: int | None = None,
     ) -> None:
-        if root not in ("single", "multi"):
-            raise ValueError(f'root must be "single" or "multi": got {root!r}')
+        check_root(root)
         if threads is not None:
             thread_count(threads)
         self.root: Root = root

@@ -20,6 +20,7 @@ from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees, SpanningTrees
 from crossarc.models.kinds import RootRule, find_kind
 from crossarc.models.protocol import ArcIndex, BatchScores, Described, ScoringModel
+from crossarc.models.storage import check_format
 from crossarc.treebank import Sentence
 
 __all__ = ["CombinedModel", "CombinedScores", "Member"]
@@ -134,11 +135,7 @@ class CombinedModel(Described):
         Raises:
             ModelError: the model has another format.
         """
-        if metadata.get("format") != _FORMAT:
-            raise ModelError(
-                f"the model has format {metadata.get('format')}, not {_FORMAT}: "
-                "combine its members again, or use the version of crossarc that made it"
-            )
+        check_format(metadata, _FORMAT, remedy="combine its members again")
         members = []
         for k, about in enumerate(metadata["members"]):
             found: Any = find_kind(about["kind"]).restore(_of_member(tensors, k), about["model"])

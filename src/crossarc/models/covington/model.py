@@ -14,7 +14,7 @@ from crossarc.models.covington.templates import compile_plan
 from crossarc.models.encode import Encoded, Encoder, Vocabulary, seen_labels
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import Described
-from crossarc.models.storage import pack, unpack
+from crossarc.models.storage import check_format, pack, unpack
 from crossarc.parallel import over_ranges
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
@@ -202,11 +202,7 @@ class CovingtonModel(Described):
         Raises:
             ModelError: the model has another format, or its parts do not fit each other.
         """
-        if metadata.get("format") != _FORMAT:
-            raise ModelError(
-                f"the model has format {metadata.get('format')}, not {_FORMAT}: "
-                "train it again, or use the version of crossarc that made it"
-            )
+        check_format(metadata, _FORMAT)
         names = ("max_degree", "root", "beam", "bits")
         model = cls(
             Encoder.restore(metadata["encoder"]),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.inference import TreeDistribution
 from crossarc.inference.distribution import Root
+from crossarc.inference.typed import check_root
 from crossarc.models.generative.corpus import UNITS, Corpus, Unit, Vocabulary, Words, read_units
 from crossarc.models.protocol import Described
 from crossarc.models.storage import read_model, write_model
@@ -40,8 +41,7 @@ class GenerativeModel(Described, ABC):
     def __init__(self, unit: Unit, *, projective: bool, root: Root, min_count: int) -> None:
         if unit not in UNITS:
             raise ValueError(f"unit must be one of {', '.join(UNITS)}: got {unit!r}")
-        if root not in ("single", "multi"):
-            raise ValueError(f"root must be 'single' or 'multi': got {root!r}")
+        check_root(root)
         if min_count < 1:
             raise ValueError(f"min_count must be at least 1: got {min_count}")
         self.unit, self.projective, self.root, self.min_count = unit, projective, root, min_count

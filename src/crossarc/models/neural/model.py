@@ -18,6 +18,7 @@ from crossarc.errors import ModelError
 from crossarc.models.encode import Vocabulary
 from crossarc.models.neural.inputs import Batch, Inputs, Shape, Vocabularies, length_batches
 from crossarc.models.protocol import ArcIndex, Described
+from crossarc.models.storage import check_format
 from crossarc.treebank import Sentence
 
 __all__ = ["Engine", "NeuralModel", "NeuralScores"]
@@ -128,11 +129,7 @@ class NeuralModel(Described):
         Raises:
             ModelError: the model has another format, or its parts do not fit each other.
         """
-        if metadata.get("format") != _FORMAT:
-            raise ModelError(
-                f"the model has format {metadata.get('format')}, not {_FORMAT}: "
-                "train it again, or use the version of crossarc that made it"
-            )
+        check_format(metadata, _FORMAT)
         shape: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in metadata["shape"].items()

@@ -24,6 +24,7 @@ from crossarc.inference.transition.attardi import (
     best_heads,
     tree_computations,
 )
+from crossarc.inference.typed import check_root
 from crossarc.models.transition.symbols import Symbols, Words
 from crossarc.trees import Tree
 
@@ -93,8 +94,7 @@ class ComputationModel(ABC):
         """
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}: got {method!r}")
-        if root not in ("single", "multi"):
-            raise ValueError(f"root must be 'single' or 'multi': got {root!r}")
+        check_root(root)
         ids = self.symbols.encode(words)
         if len(ids) == 1:
             raise ModelError("a sentence without words has no tree: leave it out")

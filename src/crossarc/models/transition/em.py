@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.inference.distribution import Root
 from crossarc.inference.transition.attardi import MAX_WORDS, Computations, TransitionScores
+from crossarc.inference.typed import check_root
 from crossarc.models.transition.parameters import (
     MAX_DENSE,
     Counts,
@@ -118,8 +119,7 @@ def fit_em(
     listed = list(sentences)
     if isinstance(start, str) and start not in ("uniform", "random"):
         raise ValueError(f"start must be 'uniform', 'random' or a model: got {start!r}")
-    if root not in ("single", "multi"):
-        raise ValueError(f"root must be 'single' or 'multi': got {root!r}")
+    check_root(root)
     if restarts < 1 or iterations < 1 or prior < 0.0:
         raise ValueError("restarts and iterations must be at least 1, and prior not negative")
     if not listed:
