@@ -140,6 +140,11 @@ def test_bad_data(tmp_path: Path) -> None:
     assert refused.stderr.decode() == (
         "crossarc: untagged.conllu:1: word 1 has no UPOS: tag the text first or use the unit form\n"
     )
+    (tmp_path / "text.txt").write_text("a b\nc\n")
+    text = crossarc("induce", "text.txt", cwd=tmp_path)
+    assert (text.returncode, text.stderr.count(b"\n")) == (1, 1)
+    assert text.stderr.startswith(b"crossarc: text.txt:1: ")
+    assert text.stderr.endswith(b"or words divided by spaces, add --tokenized\n")
     (tmp_path / "empty.conllu").write_text("")
     for command in (
         ("induce", "empty.conllu"),

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from crossarc.errors import ModelError
+from crossarc.errors import ModelError, TreebankError
 from crossarc.models.kinds import OptionError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
     "report_skipped",
     "stdin_once",
     "treebank_names",
+    "with_hint",
 ]
 
 SAMPLE = "@sample"
@@ -163,6 +164,25 @@ def refused_options() -> Iterator[None]:
     except OptionError as error:
         flags = " / ".join(f"--{name.replace('_', '-')}" for name in error.names)
         raise typer.BadParameter(error.what, param_hint=flags or None) from None
+
+
+def with_hint(reader: SentenceReader, hint: str) -> Iterator[Sentence]:
+    """The sentences of a treebank; if the first is none, the error says what to do for text."""
+    count = 0
+    try:
+        for sentence in reader:
+            count += 1
+            yield sentence
+    except TreebankError as error:
+        if count:
+            raise
+        link = " For" if error.what.endswith("?") else "; for"
+        raise TreebankError(
+            f"{error.what}{link} {hint}",
+            source=error.source,
+            line=error.line,
+            sent_id=error.sent_id,
+        ) from None
 
 
 def report_skipped(reader: SentenceReader) -> None:

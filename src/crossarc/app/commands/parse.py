@@ -24,13 +24,13 @@ from crossarc.app.files import (
     refused_options,
     report_skipped,
     stdin_once,
+    with_hint,
 )
-from crossarc.errors import TreebankError
 
 if TYPE_CHECKING:
     from crossarc.parser import Parser
     from crossarc.parser.options import ParseKeywords
-    from crossarc.treebank import Sentence, SentenceReader
+    from crossarc.treebank import Sentence
 
 __all__ = ["chosen_parser", "parse"]
 
@@ -173,7 +173,8 @@ def _parse_one(
     source = _waiting_stdin() if path == "-" else None
     if form is None:
         reader = open_treebank(source or path, on_error=on_error)
-        parsed = _parsed(parser, _hinted(reader), source is not None, options)
+        hinted = with_hint(reader, "raw text, add --text, --lines or --tokenized")
+        parsed = _parsed(parser, hinted, source is not None, options)
         write_conllu(Progress(parsed, reader.name, quiet=target == "-"), target)
         report_skipped(reader)
         return
@@ -211,25 +212,6 @@ def _parsed(
     if may_wait:
         return parser.pipe(sentences, on_wait=sys.stdout.buffer.flush, **options)
     return parser.parse(sentences, **options)
-
-
-def _hinted(reader: SentenceReader) -> Iterator[Sentence]:
-    """The sentences of a treebank; if the first is none, the error names the options for text."""
-    count = 0
-    try:
-        for sentence in reader:
-            count += 1
-            yield sentence
-    except TreebankError as error:
-        if count:
-            raise
-        hint = " For" if error.what.endswith("?") else "; for"
-        raise TreebankError(
-            f"{error.what}{hint} raw text, add --text, --lines or --tokenized",
-            source=error.source,
-            line=error.line,
-            sent_id=error.sent_id,
-        ) from None
 
 
 def chosen_parser(model: str | None, text: bool = False) -> Parser:
