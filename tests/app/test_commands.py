@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,11 @@ def test_version_and_help() -> None:
     nothing = crossarc()
     assert nothing.returncode == 2
     assert nothing.stderr.startswith(b"Usage: crossarc")
+
+
+def test_the_package_as_a_module() -> None:
+    run = subprocess.run([sys.executable, "-m", "crossarc", "--version"], capture_output=True)
+    assert (run.returncode, run.stdout) == (0, b"crossarc 0.1.0\n")
 
 
 def test_stats_table_and_json() -> None:
