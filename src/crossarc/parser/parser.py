@@ -276,9 +276,15 @@ class Parser(Described):
         self._check(chosen)
         return list(self._parse_texts(text, chosen))
 
-    def distribution(self, sentence: Sentence, *, keep_heads: bool = False) -> TreeDistribution:
-        """The probability distribution over the labelled trees of a sentence."""
-        options = ParseOptions(keep_heads=keep_heads)
+    def distribution(
+        self, sentence: Sentence, *, keep_heads: bool = False, projective: bool | None = None
+    ) -> TreeDistribution:
+        """The probability distribution over the labelled trees of a sentence.
+
+        Args:
+            keep_heads, projective: as in `ParseOptions`.
+        """
+        options = ParseOptions(keep_heads=keep_heads, projective=projective)
         [tagged] = self._tagged([sentence], options)
         return self._decoder.distribution(tagged, options)
 
