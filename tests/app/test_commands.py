@@ -35,6 +35,7 @@ def test_version_and_help() -> None:
         b"train",
         b"parse",
         b"review",
+        b"explain",
         b"induce",
         b"perplexity",
         b"stats",
