@@ -37,6 +37,7 @@ def test_version_and_help() -> None:
         b"train",
         b"parse",
         b"review",
+        b"explain",
         b"induce",
         b"perplexity",
         b"stats",

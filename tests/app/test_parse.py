@@ -73,6 +73,21 @@ def test_kbest_and_keep_heads(model: Path, tmp_path: Path) -> None:
     assert first.heads[0] == second.heads[0] == 9
 
 
+def test_the_parse_may_choose_the_trees(model: Path, tmp_path: Path) -> None:
+    """The model was trained on all trees; @sample has crossing arcs in half of its sentences."""
+    crossing = {}
+    for flag in ("--projective", "--nonprojective"):
+        done = crossarc("parse", "-m", model, "@sample", flag, "-o", tmp_path / flag)
+        assert (done.returncode, done.stderr) == (0, b"")
+        trees = [sentence.tree for sentence in read_conllu(tmp_path / flag)]
+        crossing[flag] = sum(not tree.is_projective for tree in trees)
+    assert crossing["--projective"] == 0
+    assert crossing["--nonprojective"] > 50
+    assert (tmp_path / "--nonprojective").read_bytes() == crossarc(
+        "parse", "-m", model, "@sample"
+    ).stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [

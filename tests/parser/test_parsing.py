@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import crossarc as ca
 from crossarc import ModelError, Sentence
@@ -251,6 +252,58 @@ def test_trees_may_be_chosen_by_the_parse(
         assert parsed.heads.tolist() == ca.SpanningTrees(arcs).argmax().heads.tolist()
         crossing += not parsed.tree.is_projective
     assert crossing > 0
+
+
+@pytest.mark.parametrize("options", [{"probabilities": True}, {"min_risk": True}])
+def test_probabilities_and_risks_of_the_trees_that_are_asked_for(
+    parser: Parser, bank: list[Sentence], options: dict[str, Any]
+) -> None:
+    """Those of `ProjectiveTrees` over the scores of a parser of all trees."""
+    for sentence in bank[:20]:
+        [arcs] = parser.model.score([sentence]).arcs  # type: ignore[attr-defined]
+        trees = ca.ProjectiveTrees(arcs)
+        expected = trees.min_risk() if "min_risk" in options else trees.argmax()
+        [parsed] = parser.parse([sentence], projective=True, **options)
+        assert parsed.heads.tolist() == expected.heads.tolist()
+        if "probabilities" in options:
+            words = np.arange(1, len(sentence) + 1)
+            assert_allclose(
+                misc_value(parsed, "HeadProb"), trees.marginals()[parsed.heads, words], atol=6e-5
+            )
+
+
+def test_k_best_of_the_trees_that_are_asked_for(parser: Parser, bank: list[Sentence]) -> None:
+    crossing = 0
+    for sentence in bank[:20]:
+        trees = parser.distribution(sentence, projective=True)
+        best = list(parser.parse([sentence], projective=True, kbest=5))
+        assert len(best) == 5
+        assert [one.heads.tolist() for one in best] == [
+            tree.heads.tolist() for tree in trees.kbest(5)
+        ]
+        assert all(one.tree.is_projective for one in best)
+        every = parser.parse([sentence], kbest=5)
+        crossing += sum(not one.tree.is_projective for one in every)
+    assert crossing > 0
+
+
+def test_heads_are_kept_among_the_trees_that_are_asked_for(
+    parser: Parser, bank: list[Sentence]
+) -> None:
+    """The best projective tree with the heads of the projective words, by `constrain`."""
+    checked = 0
+    for sentence in bank[:40]:
+        crossing = sentence.tree.nonprojective_arcs
+        partial = sentence.copy()
+        partial.heads = np.where(crossing, -1, sentence.heads)
+        [arcs] = parser.model.score([sentence]).arcs  # type: ignore[attr-defined]
+        given = {m: h for m, h in enumerate(partial.heads.tolist(), 1) if h >= 0}
+        trees = ca.ProjectiveTrees(ca.constrain(arcs, heads=given))
+        [parsed] = parser.parse([partial], projective=True, keep_heads=True)
+        assert parsed.heads.tolist() == trees.argmax().heads.tolist()
+        assert parsed.tree.is_projective
+        checked += bool(crossing.any())
+    assert checked > 5
 
 
 def test_threads_may_share_a_parser(parser: Parser, bank: list[Sentence]) -> None:

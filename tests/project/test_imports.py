@@ -23,6 +23,7 @@ COMMAND_LINE = {
     "crossarc.app.commands.demo",
     "crossarc.app.commands.draw",
     "crossarc.app.commands.evaluate",
+    "crossarc.app.commands.explain",
     "crossarc.app.commands.induce",
     "crossarc.app.commands.parse",
     "crossarc.app.commands.perplexity",

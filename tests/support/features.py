@@ -114,7 +114,7 @@ class PlainFeatures:
             yield number, self._pair(number, template, h, m), direction
         for number, template in with_distance:
             yield number, self._pair(number, template, h, m), distance
-        tags = [self.code(i, "upos") for i in range(min(h, m) + 1, max(h, m))]
+        tags = [self.code(i, "upos") % 32 for i in range(min(h, m) + 1, max(h, m))]
         for tag in sorted(set(tags)):
             for many in (0, min(tags.count(tag), 3)):
                 key = (16 if right else 144) + 4 * tag + many

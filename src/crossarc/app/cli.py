@@ -23,6 +23,7 @@ from crossarc.app.commands.convert import convert
 from crossarc.app.commands.demo import demo
 from crossarc.app.commands.draw import draw
 from crossarc.app.commands.evaluate import evaluate
+from crossarc.app.commands.explain import explain
 from crossarc.app.commands.induce import induce
 from crossarc.app.commands.parse import parse
 from crossarc.app.commands.perplexity import perplexity
@@ -52,6 +53,7 @@ COMMANDS = (
     combine,
     parse,
     review,
+    explain,
     induce,
     perplexity,
     stats,

@@ -145,10 +145,13 @@ class Plan:
             counted from the first code of the word; unused entries are MISSING.
         bounds: where the templates that are also used with distance, all of two words, those of
             tags between, and those of one word end.
+        templates: as they are written in the tables, an attribute in place of `@`; those of one
+            word stand on both sides.
     """
 
     atoms: Ints
     bounds: Ints
+    templates: tuple[str, ...]
 
 
 def arc_plan(atoms: Sequence[str], attributes: Sequence[str]) -> Plan:
@@ -199,7 +202,7 @@ def compile_plan(
     for t, pair in enumerate(sides):
         for side, offsets in enumerate(pair):
             table[t, side, : len(offsets)] = offsets
-    return Plan(table, bounds)
+    return Plan(table, bounds, tuple(ordered))
 
 
 def expanded(template: str, attributes: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
 from crossarc.models.encode import Encoded, Encoder, Vocabulary, seen_labels
+from crossarc.models.explain import LinearFeatures
 from crossarc.models.features import arc_plan, label_plan
 from crossarc.models.labels import log_softmax
 from crossarc.models.protocol import ArcIndex, Described
@@ -89,6 +90,10 @@ class LinearModel(Described):
     def score(self, sentences: Sequence[Sentence], *, threads: int | None = None) -> LinearScores:
         """The scores of a batch."""
         return LinearScores(self, self.encode(sentences), threads)
+
+    def features(self, sentence: Sentence) -> LinearFeatures:
+        """The single features of a sentence, with their weights."""
+        return LinearFeatures(self, sentence)
 
     def arc_scores(self, encoded: Encoded, threads: int | None = None) -> list[Floats]:
         """Scores [h, m] of each sentence."""

@@ -1,15 +1,15 @@
 """What a parser needs of a model, whatever the model is made of.
 
 A `ScoringModel` gives scores of arcs, and the parser finds trees, probabilities and k best trees by
-inference. A `ParsingModel` builds one tree itself. `crossarc.models.kinds` lists the models that
-there are.
+inference; a `FeatureModel` can also say what each score is the sum of. A `ParsingModel` builds one
+tree itself. `crossarc.models.kinds` lists the models that there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,12 @@ __all__ = [
     "ArcIndex",
     "BatchScores",
     "Described",
+    "FeatureModel",
     "Model",
     "ParsingModel",
+    "Part",
     "ScoringModel",
+    "SentenceFeatures",
     "all_arcs",
     "labelled_scores",
     "tree_arcs",
@@ -98,6 +101,36 @@ class ParsingModel(Model, Protocol):
         Args:
             keep_heads: heads of the sentences, where they have one, are constraints.
         """
+
+
+class Part(NamedTuple):
+    """A part of a tree that has a score of its own.
+
+    Attributes:
+        kind: "arc"; of higher order, the name of the factor.
+        nodes: in the order of the factor's array, (h, m) for an arc.
+    """
+
+    kind: str
+    nodes: tuple[int, ...]
+
+
+class SentenceFeatures(Protocol):
+    """The features of one sentence, in words, and what each adds to a score."""
+
+    def part_weights(self, part: Part) -> Mapping[str, float]:
+        """By feature; they sum to the score of the part."""
+
+    def label_weights(self, h: int, m: int) -> Mapping[str, Floats]:
+        """By feature, for each label; differences of labels sum to those of log p(l | h, m)."""
+
+
+@runtime_checkable
+class FeatureModel(ScoringModel, Protocol):
+    """A model whose scores are sums of weights of features, so that they can be explained."""
+
+    def features(self, sentence: Sentence) -> SentenceFeatures:
+        """The features of a sentence; HEAD and DEPREL are not read."""
 
 
 class Described:

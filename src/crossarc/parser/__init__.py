@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from crossarc.parser.explanation import Explanation
 from crossarc.parser.files import shipped_models
 from crossarc.parser.options import ParseOptions
 from crossarc.parser.parser import Parser, load
 
-__all__ = ["ParseOptions", "Parser", "load", "shipped_models"]
+__all__ = ["Explanation", "ParseOptions", "Parser", "load", "shipped_models"]

@@ -15,7 +15,8 @@ from crossarc.models.kinds import RootRule, find_kind
 from crossarc.models.protocol import Described, Model
 from crossarc.models.tagger import Tagger
 from crossarc.parser.batches import full_batches, ready_items
-from crossarc.parser.decoding import Decoder, make_decoder
+from crossarc.parser.decoding import Decoder, ScoreDecoder, make_decoder
+from crossarc.parser.explanation import Explanation, explain, features_of
 from crossarc.parser.files import find_model, read_parts, write_parts
 from crossarc.parser.lines import line_sentences, split_lines
 from crossarc.parser.options import ParseKeywords, ParseOptions
@@ -276,9 +277,15 @@ class Parser(Described):
         self._check(chosen)
         return list(self._parse_texts(text, chosen))
 
-    def distribution(self, sentence: Sentence, *, keep_heads: bool = False) -> TreeDistribution:
-        """The probability distribution over the labelled trees of a sentence."""
-        options = ParseOptions(keep_heads=keep_heads)
+    def distribution(
+        self, sentence: Sentence, *, keep_heads: bool = False, projective: bool | None = None
+    ) -> TreeDistribution:
+        """The probability distribution over the labelled trees of a sentence.
+
+        Args:
+            keep_heads, projective: as in `ParseOptions`.
+        """
+        options = ParseOptions(keep_heads=keep_heads, projective=projective)
         [tagged] = self._tagged([sentence], options)
         return self._decoder.distribution(tagged, options)
 
@@ -332,6 +339,40 @@ class Parser(Described):
         [tagged] = self._tagged([sentence], ParseOptions())
         heads, modifiers = np.array(arcs, np.int64).T
         return [self.labels[k] for k in self._decoder.best_labels(tagged, (heads, modifiers))]
+
+    def explain(
+        self,
+        sentence: Sentence,
+        h: int | None,
+        m: int,
+        *,
+        rival: int | None = None,
+        deprel: str | None = None,
+        rival_deprel: str | None = None,
+    ) -> Explanation:
+        """Which features speak for the head h of word m against another head, and by how much.
+
+        Args:
+            h: counted from 1, 0 for the root; None for the head in the best tree.
+            rival: the other head; by default that of m in the best tree without the arc.
+            deprel, rival_deprel: labels of the arc from h; by default the most probable two.
+
+        Raises:
+            ModelError: the model has no weights of features.
+            ValueError: no such word, head or label.
+        """
+        model = features_of(self.model)
+        [tagged] = self._tagged([sentence], ParseOptions())
+        return explain(
+            model,
+            ScoreDecoder(model, self.projective, self.root),
+            tagged,
+            h,
+            m,
+            rival=rival,
+            deprel=deprel,
+            rival_deprel=rival_deprel,
+        )
 
     @property
     def needed_tokenizer(self) -> Tokenizer:

@@ -1,0 +1,420 @@
+"""Why a word hangs from one head and not from another: the features that speak for each.
+
+The score of an arc is a sum of weights of features, so the difference of two scores is a sum over
+the features that only one of the arcs has. The same holds for two labels of an arc, whose
+log-probabilities differ by the difference of their scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.errors import ModelError
+from crossarc.inference import constrain
+from crossarc.models.kinds import OptionError
+from crossarc.models.protocol import BatchScores, FeatureModel, Model, Part, SentenceFeatures
+from crossarc.parser.decoding import ScoreDecoder
+from crossarc.parser.options import ParseOptions
+from crossarc.treebank import Sentence
+from crossarc.trees import Tree
+
+__all__ = ["Alternative", "Contrast", "Explanation", "FeatureWeight", "explain", "features_of"]
+
+Floats = NDArray[np.float64]
+
+# What notebooks show: further features add little.
+_TOP = 20
+# Seen on light and on dark pages; the opacity is the share of the largest difference.
+_FOR, _AGAINST = "70, 140, 235", "230, 110, 60"
+
+
+class FeatureWeight(NamedTuple):
+    """What a feature adds to the scores of the two alternatives, 0 where it does not hold.
+
+    Attributes:
+        part: the kind of part that it is a feature of: "arc" or "label".
+        feature: in words, as `crossarc.models.explain` writes them.
+    """
+
+    part: str
+    feature: str
+    weight: float
+    rival_weight: float
+
+    @property
+    def difference(self) -> float:
+        """What it says for the one and against the other."""
+        return self.weight - self.rival_weight
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A head or a label of a word.
+
+    Attributes:
+        name: such as "2 saw" or "obl".
+        score: of the arc; of a label, its log-probability given the arc.
+        probability: of the arc among all trees; of a label given the arc.
+    """
+
+    name: str
+    score: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two alternatives, and the features that speak for one of them against the other.
+
+    Attributes:
+        features: those that make a difference, the largest first. Differences sum to that of the
+            scores.
+        shared: how many features speak as much for the one as for the other, because both have
+            them; they are left out.
+        unweighted: how many other features have no weight; they are left out.
+    """
+
+    chosen: Alternative
+    rival: Alternative
+    features: tuple[FeatureWeight, ...]
+    shared: int
+    unweighted: int
+
+    @property
+    def difference(self) -> float:
+        """The score of the one minus that of the other."""
+        return self.chosen.score - self.rival.score
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        return {
+            "chosen": _alternative_dict(self.chosen),
+            "rival": _alternative_dict(self.rival),
+            "difference": self.difference,
+            "features": [{**one._asdict(), "difference": one.difference} for one in self.features],
+            "shared": self.shared,
+            "unweighted": self.unweighted,
+        }
+
+    def text(self, top: int | None = _TOP) -> str:
+        """A table for the terminal, with the `top` features, or all."""
+        rows = [
+            ["difference", self.chosen.name, self.rival.name, "feature"],
+            *([*_numbers(one), one.feature] for one in self.features[:top]),
+            *([f"{value:+.4f}", "", "", said] for value, said in self._rest(top)),
+        ]
+        widths = [max(len(row[k]) for row in rows) for k in range(3)]
+        return "\n".join(
+            "  ".join([*(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=False)), row[3]])
+            for row in rows
+        )
+
+    def html(self, top: int | None = _TOP) -> str:
+        """The same table for notebooks."""
+        largest = max((abs(one.difference) for one in self.features), default=1.0)
+        heading = ("difference", self.chosen.name, self.rival.name, "feature")
+        rows = ["".join(f"<th>{escape(name)}</th>" for name in heading)]
+        for one in self.features[:top]:
+            colour = _FOR if one.difference > 0 else _AGAINST
+            share = 0.8 * abs(one.difference) / largest
+            first, *others = _numbers(one)
+            rows.append(
+                f'<td style="background:rgba({colour}, {share:.3f})">{first}</td>'
+                + "".join(f"<td>{cell}</td>" for cell in others)
+                + f'<td style="text-align:left">{escape(one.feature)}</td>'
+            )
+        rows += [
+            f'<td>{value:+.4f}</td><td></td><td></td><td style="text-align:left">{said}</td>'
+            for value, said in self._rest(top)
+        ]
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+    def _rest(self, top: int | None) -> list[tuple[float, str]]:
+        """The last rows: the sum of what is not shown, and of everything."""
+        left = self.features[len(self.features) if top is None else top :]
+        rows = []
+        if left:
+            more = sum(one.difference for one in left)
+            rows.append((more, f"{len(left)} more feature{'s' if len(left) > 1 else ''}"))
+        rows.append((self.difference, "in all"))
+        return rows
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """Why a word has one head rather than another, in a linear model.
+
+        explanation = parser.explain(sentence, 2, 7)
+        print(explanation)
+        explanation.arc.difference, explanation.arc.features[0]
+
+    Attributes:
+        sentence: with the tags that the parser saw.
+        word, head, rival: counted from 1; a head of 0 is the root.
+        tree, rival_tree: the best trees that have the one arc and the other. Where they differ in
+            other words, too, an arc may win although its own score is the lower.
+        arc: the arc from the head against that from the rival.
+        label: the label of the arc from the head against the best other one; None where the arc can
+            have one label only.
+    """
+
+    sentence: Sentence
+    word: int
+    head: int
+    rival: int
+    tree: Tree
+    rival_tree: Tree
+    arc: Contrast
+    label: Contrast | None
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self._sentence()}>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, top: int | None = _TOP, *, label: bool = True) -> str:
+        """Tables for the terminal.
+
+        Args:
+            top: how many features to show; None for all.
+            label: whether to show those of the label, too.
+        """
+        arc = self.arc
+        lines = [
+            f"{self._sentence()}\n{self._tree_sentence()}",
+            f"{len(arc.features)} features make the difference of the arcs; {arc.shared} are on "
+            f"both, {arc.unweighted} have no weight\n{arc.text(top)}",
+        ]
+        if label and self.label is not None:
+            lines += [self._label_sentence(self.label), self.label.text(top)]
+        return "\n\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        about = f"{escape(self._sentence())}<br>{escape(self._tree_sentence())}"
+        parts = [f"<p>{about}</p>", self.arc.html()]
+        if self.label is not None:
+            parts += [f"<p>{escape(self._label_sentence(self.label))}</p>", self.label.html()]
+        return "".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        return {
+            "sent_id": self.sentence.sent_id,
+            "word": self.word,
+            "form": self.sentence.forms[self.word - 1],
+            "head": self.head,
+            "rival": self.rival,
+            "tree": _tree_dict(self.tree),
+            "rival_tree": _tree_dict(self.rival_tree),
+            "arc": self.arc.to_dict(),
+            "label": None if self.label is None else self.label.to_dict(),
+        }
+
+    def _sentence(self) -> str:
+        return f"{_named(self.sentence, self.word)} from {_against(self.arc)}"
+
+    def _tree_sentence(self) -> str:
+        pairs = zip(self.tree.heads.tolist(), self.rival_tree.heads.tolist(), strict=True)
+        differing = [
+            [_named(self.sentence, node) for node in (word, h, r)]
+            for word, (h, r) in enumerate(pairs, 1)
+            if h != r and word != self.word
+        ]
+        others = [f"{word} ({h}, {r})" for word, h, r in differing]
+        differ = f"heads that differ: {', '.join(others)}" if others else "no other head differs"
+        scores = f"{self.tree.score:.4f} and {self.rival_tree.score:.4f}"
+        return f"the best trees with the two arcs score {scores}; {differ}"
+
+    def _label_sentence(self, label: Contrast) -> str:
+        return f"{_named(self.sentence, self.word)} from {self.arc.chosen.name}: {_against(label)}"
+
+
+def explain(
+    model: FeatureModel,
+    decoder: ScoreDecoder,
+    sentence: Sentence,
+    h: int | None,
+    m: int,
+    *,
+    rival: int | None = None,
+    deprel: str | None = None,
+    rival_deprel: str | None = None,
+) -> Explanation:
+    """The features for an arc against its rival's; see `Parser.explain`.
+
+    Args:
+        decoder: of the same model.
+        sentence: with tags.
+
+    Raises:
+        OptionError: no such word, head or label.
+    """
+    if not 1 <= m <= len(sentence):
+        raise OptionError(f"must be from 1 to {len(sentence)}: got {m}", "word")
+    if len(sentence) == 1:
+        raise OptionError("the only word of a sentence has no other head than the root", "word")
+    batch, features = model.score([sentence]), model.features(sentence)
+    [scores] = batch.arcs
+    head, other = _candidates(decoder, scores, m, h, rival)
+    tree, rival_tree = (
+        _best(decoder, constrain(scores, heads={m: node})) for node in (head, other)
+    )
+    arc = _arc_contrast(decoder, scores, features, sentence, m, head, other)
+    label = _label_contrast(batch, features, model.labels, (head, m), deprel, rival_deprel)
+    return Explanation(sentence, m, head, other, tree, rival_tree, arc, label)
+
+
+def features_of(model: Model) -> FeatureModel:
+    """The model, if its scores are sums of weights of features.
+
+    Raises:
+        ModelError: they are not.
+    """
+    if not isinstance(model, FeatureModel):
+        raise ModelError(
+            f"a parser of the kind {model.kind!r} has no weights of features to show: explain one "
+            "of the kind 'graph'"
+        )
+    return model
+
+
+def _named(sentence: Sentence, node: int) -> str:
+    """A node by number and form."""
+    return "0 ROOT" if node == 0 else f"{node} {sentence.forms[node - 1]}"
+
+
+def _best(decoder: ScoreDecoder, scores: Floats) -> Tree:
+    tree: Tree = decoder.trees(scores, ParseOptions()).argmax()
+    return tree
+
+
+def _candidates(
+    decoder: ScoreDecoder, scores: Floats, m: int, h: int | None, rival: int | None
+) -> tuple[int, int]:
+    """The two heads: by default those of the best tree, and of the best without that arc."""
+    nodes = range(len(scores))
+    for name, node in (("head", h), ("rival", rival)):
+        if node is not None and (node not in nodes or node == m):
+            raise OptionError(
+                f"must be 0 or another word, up to {len(scores) - 1}: got {node}", name
+            )
+    if h is None:
+        h = int(_best(decoder, scores).heads[m - 1])
+    if rival is None:
+        rival = int(_best(decoder, constrain(scores, forbidden=[(h, m)])).heads[m - 1])
+    if h == rival:
+        raise OptionError(f"must be two heads: got {h} twice", "head", "rival")
+    return h, rival
+
+
+def _arc_contrast(
+    decoder: ScoreDecoder,
+    scores: Floats,
+    features: SentenceFeatures,
+    sentence: Sentence,
+    m: int,
+    h: int,
+    rival: int,
+) -> Contrast:
+    marginals = decoder.trees(scores, ParseOptions()).marginals()
+    chosen, other = (
+        Alternative(_named(sentence, node), float(scores[node, m]), float(marginals[node, m]))
+        for node in (h, rival)
+    )
+    # With factors of higher order, their parts that only one of the two trees has belong here.
+    weights, rival_weights = (
+        _part_weights(features, [Part("arc", (node, m))]) for node in (h, rival)
+    )
+    return _contrast(chosen, other, weights, rival_weights, weights.keys() & rival_weights.keys())
+
+
+def _part_weights(
+    features: SentenceFeatures, parts: Sequence[Part]
+) -> dict[tuple[str, str], float]:
+    """The weights of the features of some parts, by the kind of part and the feature."""
+    weights: dict[tuple[str, str], float] = {}
+    for part in parts:
+        for feature, weight in features.part_weights(part).items():
+            key = part.kind, feature
+            weights[key] = weights.get(key, 0.0) + weight
+    return weights
+
+
+def _label_contrast(
+    batch: BatchScores,
+    features: SentenceFeatures,
+    labels: Sequence[str],
+    arc: tuple[int, int],
+    deprel: str | None,
+    rival: str | None,
+) -> Contrast | None:
+    h, m = arc
+    [[logs]] = batch.label_log_probs([(np.array([h]), np.array([m]))])
+    possible = [labels[k] for k in np.argsort(-logs, kind="stable") if logs[k] > -np.inf]
+    for name, given in (("deprel", deprel), ("rival_deprel", rival)):
+        if given is not None and given not in possible:
+            raise OptionError(f"no label of this arc: got {given!r}; use {possible}", name)
+    first = deprel or next(name for name in possible if name != rival)
+    others = [rival] if rival else [name for name in possible if name != first]
+    if first == rival:
+        raise OptionError(f"must be two labels: got {first!r} twice", "deprel", "rival_deprel")
+    if not others:
+        return None
+    numbers = [labels.index(name) for name in (first, others[0])]
+    chosen, other = (
+        Alternative(labels[k], float(logs[k]), float(np.exp(logs[k]))) for k in numbers
+    )
+    table = features.label_weights(h, m)
+    weights, rival_weights = (
+        {("label", feature): float(window[k]) for feature, window in table.items()} for k in numbers
+    )
+    return _contrast(chosen, other, weights, rival_weights, ())
+
+
+def _contrast(
+    chosen: Alternative,
+    rival: Alternative,
+    weights: Mapping[tuple[str, str], float],
+    rival_weights: Mapping[tuple[str, str], float],
+    shared: Collection[tuple[str, str]],
+) -> Contrast:
+    """The features that make a difference, and how many of both and of none there are."""
+    every = [
+        FeatureWeight(*key, weights.get(key, 0.0), rival_weights.get(key, 0.0))
+        for key in {**weights, **rival_weights}
+    ]
+    listed = sorted(
+        (one for one in every if one.difference != 0.0),
+        key=lambda one: (-abs(one.difference), one.feature),
+    )
+    zeros = [one for one in every if one.difference == 0.0]
+    both = sum((one.part, one.feature) in shared for one in zeros)
+    return Contrast(chosen, rival, tuple(listed), both, len(zeros) - both)
+
+
+def _numbers(one: FeatureWeight) -> list[str]:
+    weights = (one.weight, one.rival_weight)
+    return [f"{one.difference:+.4f}", *(f"{value:.4f}" if value else "" for value in weights)]
+
+
+def _against(contrast: Contrast) -> str:
+    chosen, rival = (
+        f"{one.name} (probability {one.probability:.4f}, score {one.score:.4f})"
+        for one in (contrast.chosen, contrast.rival)
+    )
+    return f"{chosen} rather than {rival}: {contrast.difference:+.4f}"
+
+
+def _tree_dict(tree: Tree) -> dict[str, Any]:
+    return {"heads": tree.heads.tolist(), "score": tree.score}
+
+
+def _alternative_dict(one: Alternative) -> dict[str, Any]:
+    return {"name": one.name, "score": one.score, "probability": one.probability}
