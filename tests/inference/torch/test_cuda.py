@@ -53,3 +53,21 @@ def test_a_distribution() -> None:
     expected = ct.DependencyTrees(scores(), LENGTHS).log_prob(drawn.cpu())
     torch.testing.assert_close(trees.log_prob(drawn).cpu(), expected)
     assert trees.mode.is_cuda
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_factors(is_listed: bool) -> None:
+    dense = torch.randn(2, 6, 6, 6, generator=torch.Generator().manual_seed(8), dtype=torch.float64)
+    listed = torch.tensor([[0, 1, 1, 3], [0, 4, 3, 1], [1, 2, 2, 3]])
+    results = []
+    for device in ("cpu", "cuda"):
+        arcs = scores().to(device).requires_grad_()
+        values = (dense[tuple(listed.T)] if is_listed else dense).to(device).requires_grad_()
+        sibling = ct.Parts(listed.to(device), values) if is_listed else values
+        log_z = ct.log_partition(arcs, LENGTHS, projective=True, sibling=sibling)
+        parts = ct.marginals(arcs, LENGTHS, part="sibling", projective=True, sibling=sibling)
+        (log_z * torch.tensor([0.5, 2.0], device=device, dtype=log_z.dtype)).sum().backward()
+        assert {one.device for one in (log_z, parts, values.grad)} == {arcs.device}
+        results.append([one.cpu() for one in (log_z, parts, arcs.grad, values.grad)])
+    for expected, found in zip(*results, strict=True):
+        assert torch.equal(found, expected)

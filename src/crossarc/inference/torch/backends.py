@@ -30,6 +30,7 @@ from crossarc.inference.torch.factors import (
 )
 from crossarc.inference.typed import Many
 from crossarc.once import once
+from crossarc.parallel import over_ranges
 from crossarc.trees import Tree
 
 __all__ = ["Kernels", "Lengths", "backend_for", "word_counts"]
@@ -140,11 +141,39 @@ class Kernels:
         if part == "arc" and len(self._shape) == 3:
             flat = self.trees._flat_marginals(False)
             tables = self.trees._batch.padded(flat, self._shape[1])
+        elif isinstance(layout, Padded):
+            return self._dense_marginals(layout, part, times)
         else:
             tables = layout.join([self._own_marginals(i, part) for i in range(self._shape[0])])
         if times is None:
             return self._tensor(tables, part)
         return self._tensor(np.multiply(tables, _array(layout.by_sentence(times))), part)
+
+    def _dense_marginals(self, layout: Padded, part: str, times: Tensor | None) -> Tensor:
+        """The same, sentences in threads: dense factors are large, and most of the time is spent
+        on memory.
+        """
+        host = torch.empty(
+            layout.shape, dtype=self._dtypes[part], pin_memory=self._device.type == "cuda"
+        )
+        out = host.numpy()
+        weights = np.ones(len(out)) if times is None else _array(times).astype(np.float64)
+
+        def fill(begin: int, end: int) -> None:
+            for index in range(begin, end):
+                own = layout.own(index)
+                if own[0].stop < layout.shape[1]:
+                    out[index] = 0.0
+                marginals = self._own_marginals(index, part)
+                np.multiply(marginals, weights[index], out=out[index][own], casting="same_kind")
+
+        if len(out):
+            # One pass for the whole batch, before the threads need it.
+            if part != "arc":
+                self._factor_marginals(0, part)
+            self.trees._flat_marginals(False)
+            over_ranges(fill, (self.trees._batch.sizes + 1.0) ** len(layout.own(0)))
+        return host.to(self._device, non_blocking=True)
 
     def _own_marginals(self, index: int, part: str) -> Floats:
         if part == "arc":

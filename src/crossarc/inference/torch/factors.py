@@ -126,11 +126,18 @@ class Padded:
         shape: of the tensor.
         words: of each sentence.
         order: how many axes range over words.
+
+    Attributes:
+        shape: of the tensor.
     """
 
     def __init__(self, shape: Sequence[int], words: Sequence[int], order: int) -> None:
-        self._shape, self._order = tuple(shape), order
+        self.shape, self._order = tuple(shape), order
         self._slices = [(slice(n + 1),) * order for n in words]
+
+    def own(self, index: int) -> tuple[slice, ...]:
+        """Where the numbers of a sentence lie in its part of the tensor."""
+        return self._slices[index]
 
     def split(self, whole: NDArray[Any]) -> list[NDArray[Any]]:
         """See `Layout`."""
@@ -138,7 +145,7 @@ class Padded:
 
     def join(self, arrays: Sequence[Floats]) -> Floats:
         """See `Layout`."""
-        whole = np.zeros(self._shape)
+        whole = np.zeros(self.shape)
         for one, own, array in zip(whole, self._slices, arrays, strict=True):
             one[own] = array
         return whole
@@ -150,12 +157,12 @@ class Padded:
     @property
     def shapes(self) -> list[tuple[int, ...]]:
         """See `Layout`."""
-        labels = self._shape[1 + self._order :]
+        labels = self.shape[1 + self._order :]
         return [(*(own[0].stop,) * self._order, *labels) for own in self._slices]
 
     def by_sentence(self, values: Tensor) -> Tensor:
         """See `Layout`."""
-        return values.reshape(-1, *[1] * (len(self._shape) - 1))
+        return values.reshape(-1, *[1] * (len(self.shape) - 1))
 
 
 class Listed:
