@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crossarc.models.kinds import Kind, TrainOptions, option
+from crossarc.models.kinds import Kind, TrainOptions, Variants, option
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,10 +58,19 @@ def _restore(tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> Line
     return LinearModel.restore(tensors, metadata)
 
 
+def _variants(options: GraphOptions, fixed: frozenset[str]) -> Variants:
+    """Projective trees or all trees first."""
+    projective = bool(options.projective)
+    families = [projective] if "projective" in fixed else [projective, not projective]
+    for family in families:
+        yield {"projective": family}, 1.0
+
+
 KIND = Kind(
     "graph",
     "the best of all trees by the scores of arcs, with probabilities",
     GraphOptions,
     _train,
     _restore,
+    _variants,
 )

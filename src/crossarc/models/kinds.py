@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -27,6 +27,7 @@ __all__ = [
     "OptionError",
     "RootRule",
     "TrainOptions",
+    "Variants",
     "find_kind",
     "kind_names",
     "option",
@@ -34,6 +35,9 @@ __all__ = [
 ]
 
 RootRule = Literal["single", "multi"]
+#: Options that differ from the given ones, with how long they take beside the first, one after the
+#: other; what is sent back is how each scored, -inf where there was no time for it.
+Variants = Generator[tuple[dict[str, Any], float], float, None]
 
 _MODULES = {
     "graph": "crossarc.models.graph",
@@ -137,6 +141,8 @@ class Kind:
         train: a model from sentences, held-out sentences (may be none), resolved options and a
             callback for progress.
         restore: the model that `tensors()` and `metadata()` were taken from.
+        variants: what to try where there is time to choose by held-out sentences, given resolved
+            options and the names of those that must stay.
     """
 
     name: str
@@ -146,6 +152,7 @@ class Kind:
         [Sequence[Sentence], Sequence[Sentence], Any, Callable[[Progress], None] | None], Model
     ]
     restore: Callable[[dict[str, NDArray[Any]], dict[str, Any]], Model]
+    variants: Callable[[Any, frozenset[str]], Variants] | None = None
 
     def build_options(self, given: Mapping[str, Any]) -> TrainOptions:
         """The options from keyword arguments.

@@ -62,6 +62,7 @@ class Parser(Described):
         dev: Iterable[Sentence] | None = None,
         *,
         kind: str = "graph",
+        budget: float | None = None,
         predicted_tags: bool = False,
         text: bool = True,
         progress: Callable[[str, Progress | None], None] | None = None,
@@ -75,6 +76,9 @@ class Parser(Described):
             kind: the best of all trees by the scores of arcs ("graph"), or one pair of words after
                 the other ("covington"): one tree without probabilities, in about linear time. A
                 neural network can score arcs ("neural"), or both models together ("combined").
+            budget: seconds to choose within: options that are not given are chosen by trial on
+                `dev` (without it, on every tenth sentence), the cheapest first; the first trial is
+                made however little time there is.
             predicted_tags: learn from tags as a tagger gives them, for parsing raw text.
             text: whether to learn a tokeniser and a tagger as well.
             progress: called with the stage that begins, and within passes with how far they are.
@@ -97,7 +101,8 @@ class Parser(Described):
                 list(sentences),
                 list(dev or ()),
                 chosen,
-                chosen.build_options(options),
+                options,
+                budget=budget,
                 predicted_tags=predicted_tags,
                 text=text,
                 progress=progress,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from crossarc.errors import ModelError
 from crossarc.learning import Progress
-from crossarc.models.kinds import Kind, TrainOptions
+from crossarc.models.kinds import Kind, OptionError
 from crossarc.models.tagger import Tagger
+from crossarc.parser.search import Report, train_best, train_one
 from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
 
 __all__ = ["train_parts"]
-
-Report = Callable[[str, Progress | None], None]
 
 _FOLDS = 5
 
@@ -24,13 +24,18 @@ def train_parts(
     sentences: Sequence[Sentence],
     dev: Sequence[Sentence],
     kind: Kind,
-    options: TrainOptions,
+    given: Mapping[str, Any],
     *,
+    budget: float | None,
     predicted_tags: bool,
     text: bool,
     progress: Report | None,
 ) -> dict[str, Any]:
-    """The attributes of a `Parser`; arguments as of `Parser.train`."""
+    """The attributes of a `Parser`; arguments as of `Parser.train`, `given` its options."""
+    deadline = None if budget is None else time.monotonic() + budget
+    options = kind.build_options(given)
+    if budget is not None and kind.variants is None:
+        raise OptionError(f"the kind {kind.name!r} has nothing to choose: leave it out", "budget")
     report = progress or _silent
     if not sentences:
         raise ModelError("there are no sentences to learn from: check the training file")
@@ -53,16 +58,18 @@ def train_parts(
                 threads=options.threads,
             )
             held_out = list(tagger.tag(dev, threads=options.threads))
-    best: dict[str, float] = {}
-
-    def on_progress(state: Progress) -> None:
-        deciding = next(iter(state.scores), None)
-        if deciding is not None and state.scores[deciding] > best.get(deciding, -1.0):
-            best.update(state.scores)
-        report("parser", state)
-
-    chosen = options.resolved(sentences)
-    parts["model"] = kind.train(learnt, held_out, chosen, on_progress)
+    tried: list[dict[str, Any]] = []
+    if deadline is None:
+        found = train_one(
+            kind,
+            options.resolved(sentences),
+            learnt,
+            held_out,
+            lambda state: report("parser", state),
+        )
+    else:
+        found, tried = train_best(kind, given, sentences, learnt, held_out, deadline, report)
+    parts["model"], chosen = found.model, found.options
     # The number of threads does not change the model, nor its file.
     used = {name: value for name, value in asdict(chosen).items() if name != "threads"}
     training = {
@@ -70,12 +77,13 @@ def train_parts(
         "sentences": len(sentences),
         "words": sum(map(len, sentences)),
         "predicted_tags": predicted_tags,
+        **({"tried": tried} if tried else {}),
     }
     return {
         **parts,
         "projective": chosen.projective,
         "root": chosen.root,
-        "training": training | best,
+        "training": training | dict(found.scores),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -22,7 +23,7 @@ from crossarc.app.files import (
     stdin_once,
 )
 from crossarc.errors import ModelError
-from crossarc.models.kinds import find_kind, kind_names
+from crossarc.models.kinds import OptionError, find_kind, kind_names
 
 if TYPE_CHECKING:
     from crossarc.learning import Progress as Passes
@@ -61,6 +62,14 @@ def train(
         bool,
         typer.Option("--best", help="As accurate as can be, whatever the time: kind combined."),
     ] = False,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Choose what is not given by trial, within 90s, 10m or 2h. Kind graph.",
+            show_default=False,
+        ),
+    ] = None,
     projective: Annotated[
         bool | None,
         typer.Option(
@@ -102,6 +111,7 @@ def train(
     given = {name: value for name, value in options.items() if value is not None}
     with refused_options():
         find_kind(kind).build_options(given)
+        seconds = None if budget is None else _seconds(budget)
     stdin_once(file, dev)
     check_writable(output, "-o")
     sentences = read_trees(file, on_error)
@@ -115,6 +125,7 @@ def train(
             sentences,
             held_out,
             kind=kind,
+            budget=seconds,
             predicted_tags=predicted_tags,
             seed=seed,
             threads=workers,
@@ -124,6 +135,21 @@ def train(
     shown.clear()
     _save(parser, output)
     _say_what_was_learnt(parser, output)
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _seconds(text: str) -> float:
+    """A time as people write it."""
+    number, unit = text[:-1], text[-1:]
+    try:
+        seconds = float(number) * _UNITS[unit]
+    except (KeyError, ValueError):
+        seconds = 0.0
+    if not 0.0 < seconds < math.inf:
+        raise OptionError(f"must be a time such as 90s, 10m or 2h: got {text!r}", "budget")
+    return seconds
 
 
 def _kind_flags() -> list[inspect.Parameter]:
@@ -229,6 +255,8 @@ def _default_device() -> str:
 
 def _say_what_was_learnt(parser: Parser, output: str) -> None:
     about = parser.training
+    for trial in about.get("tried", ()):
+        print(f"crossarc: tried {_described(trial)}", file=sys.stderr)
     degree = about.get("max_degree")
     crossing = f"degree at most {degree}" if degree else "non-projective"
     trees = f"{'projective' if parser.projective else crossing}, {parser.root} root"
@@ -239,6 +267,19 @@ def _say_what_was_learnt(parser: Parser, output: str) -> None:
         f"({trees}){dev}",
         file=sys.stderr,
     )
+
+
+def _described(trial: Mapping[str, Any]) -> str:
+    """A line of what was tried: options, scores in capitals, seconds."""
+    named = dict(trial)
+    projective = named.pop("projective", None)
+    seconds = named.pop("seconds")
+    words = [] if projective is None else ["projective" if projective else "non-projective"]
+    for name, value in named.items():
+        words.append(
+            f"{name.upper()} {value:.2f}" if isinstance(value, float) else f"{name} {value}"
+        )
+    return f"{', '.join(words)} ({seconds:.0f} s)"
 
 
 class _Shown:
