@@ -130,7 +130,12 @@ def test_prior_is_that_of_the_dense_tables(proper: bool) -> None:
     prior, differences = 0.7, []
     for iterations in (1, 2, 5):
         found = TransitionModel.fit_em(
-            SENTENCES, proper=proper, prior=prior, iterations=iterations, tolerance=0.0
+            SENTENCES,
+            vocabulary="abc",
+            proper=proper,
+            prior=prior,
+            iterations=iterations,
+            tolerance=0.0,
         )
         p = found.model.parameters
         first = np.column_stack([p["sh"][1:, 2:], p["rd"][1:]])
