@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.shell import crossarc
 
-from crossarc import BigramModel, Sentence, read_conllu, write_conllu
+from crossarc import BigramModel, Sentence, TransitionModel, read_conllu, write_conllu
 from crossarc.models.generative import DMVModel
 from crossarc.models.generative.ngrams import NgramModel, log_mixture, mixture_weights
 from crossarc.treebank import SAMPLE_PATH, sample
@@ -99,6 +99,20 @@ def test_workers_seeds_and_checkpoints(bank: Path, tmp_path: Path) -> None:
     assert b"state: a checkpoint of another run, or none: remove the file" in refused.stderr
 
 
+def test_transition_models_are_written(bank: Path, tmp_path: Path) -> None:
+    """With a checkpoint, and over forms of which some are unknown."""
+    options = ("--unit", "form", "--min-count", 15, "--start", "harmonic", "--iterations", 3)
+    command = ("induce", bank, "--model", "transition", *options, "--checkpoint", "state")
+    done = crossarc(*command, "-o", "out.conllu", "--save", "model", cwd=tmp_path)
+    assert done.returncode == 0
+    assert (tmp_path / "state").exists()
+    model = TransitionModel.load(tmp_path / "model")
+    assert model.symbols.unknown == "<unk>"
+    gold, parsed = list(read_conllu(bank)), list(read_conllu(tmp_path / "out.conllu"))
+    tree = model.parse(gold[0], method="risk", root="single")
+    assert parsed[0].heads.tolist() == tree.heads.tolist()
+
+
 def test_a_start_from_trees(bank: Path) -> None:
     """The first parameters after trees are those of the trees; later ones follow the words."""
     command = ("induce", bank, "--start-trees", bank, "--format", "json", "--iterations", 1)
@@ -109,11 +123,11 @@ def test_a_start_from_trees(bank: Path) -> None:
     ("arguments", "what"),
     [
         (("--model", "trigram"), "'trigram' is not one of 'bigram', 'dmv', 'transition'"),
-        (("--model", "transition", "--start", "harmonic"), "uniform or random for transition"),
+        (("--model", "transition", "--start-trees", "file"), "--start-trees"),
         (("--model", "transition", "--nonprojective"), "--projective"),
         (("--model", "transition", "--no-distance"), "--no-distance"),
         (("--model", "transition", "--root", "multi"), "--root multi"),
-        (("--model", "transition", "--checkpoint", "file"), "--checkpoint"),
+        (("--model", "transition", "--stop"), "--stop"),
         (("--model", "transition", "--unit", "lemma"), "form, upos or xpos"),
         (("--model", "dmv", "--nonprojective"), "--nonprojective"),
         (("--model", "dmv", "--root", "multi"), "--root multi"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
 
@@ -62,46 +62,26 @@ def tree_model(
     return BigramModel(chosen, min_count=min_count, **given)
 
 
-class Standing(NamedTuple):
-    """Where EM stands: its objective after each iteration."""
-
-    objectives: tuple[float, ...]
-
-
 class Transitions:
     """The transition model of single-rooted trees, asked as the other models are."""
 
     kind = "transition"
 
-    def __init__(self, unit: Literal["form", "upos", "xpos"]) -> None:
+    def __init__(self, unit: Literal["form", "upos", "xpos"], min_count: int) -> None:
         self.unit: Unit = unit
-        self._column = unit
+        self._column, self._min_count = unit, min_count
         self._learnt: EMResult
 
-    def fit_em(
-        self,
-        sentences: Sequence[Sentence],
-        *,
-        on_iteration: Callable[[int, Standing], None],
-        anneal: float,
-        checkpoint: str | None,
-        **options: Any,
-    ) -> EMResult:
-        """Learn; neither annealing nor checkpoints are known."""
+    def fit_em(self, sentences: Sequence[Sentence], **options: Any) -> EMResult:
+        """Learn."""
         from crossarc.models.transition import TransitionModel
-
-        made: list[float] = []
-
-        def on_objective(restart: int, iteration: int, objective: float) -> None:
-            made[iteration:] = [objective]
-            on_iteration(restart, Standing(tuple(made)))
 
         self._learnt = TransitionModel.fit_em(
             sentences,
             unit=self._column,
+            min_count=self._min_count,
             proper=True,
             root="single",
-            on_iteration=on_objective,
             **options,
         )
         return self._learnt
@@ -116,18 +96,16 @@ class Transitions:
         self._learnt.model.save(path)
 
 
-def transition_model(unit: UnitName, options: dict[str, Any]) -> Transitions:
+def transition_model(unit: UnitName, min_count: int, options: dict[str, Any]) -> Transitions:
     """The transition model; wrong usage if options are given that it does not know."""
-    defaults = {"direction": True, "distance": True, "stop": False, "min-count": 1, "anneal": 1.0}
+    defaults = {"direction": True, "distance": True, "stop": False}
     flags = {"direction": "no-direction", "distance": "no-distance"}
     if options.pop("root") == "multi":
         raise typer.BadParameter("not for transition", param_hint="--root multi")
-    if options.pop("start") is StartName.harmonic:
-        raise typer.BadParameter("uniform or random for transition", param_hint="--start")
     for name, value in options.items():
         if value != defaults.get(name):
             flag = flags.get(name, name)
             raise typer.BadParameter("not for transition", param_hint=f"--{flag}")
     if unit not in (UnitName.form, UnitName.upos, UnitName.xpos):
         raise typer.BadParameter("form, upos or xpos for transition", param_hint="--unit")
-    return Transitions(cast('Literal["form", "upos", "xpos"]', unit.value))
+    return Transitions(cast('Literal["form", "upos", "xpos"]', unit.value), min_count)

@@ -40,7 +40,7 @@ ROOMS = {
     "inference.projective.automata": Room("projective trees, higher order", 12.0),
     "inference.spanning": Room("spanning trees", 42.3),
     "inference.transition": Room("Covington's algorithm", 5.2),
-    "inference.transition.attardi": Room("Attardi's system", 16.0),
+    "inference.transition.attardi": Room("Attardi's system", 8.5),
     "learning": Room("learning", 0.7),
     "models": Room("scores of arcs and labels", 6.6),
     "models.covington": Room("transition parsers", 20.3),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,15 +12,17 @@ from numpy.testing import assert_allclose
 from support.attardi_reference import computations, model_probability, summed
 
 import crossarc as ca
+from crossarc.learning.em import EMState
 from crossarc.models.transition import ConditionalTransitionModel, TransitionModel
 from crossarc.models.transition.parameters import Counts
+from crossarc.treebank import sample
 
 SENTENCES = [list(words) for words in ("ab", "aab", "abab", "b", "bba", "abb", "aab", "bab")]
 
 
 @pytest.mark.parametrize("proper", [False, True])
 @pytest.mark.parametrize("prior", [0.0, 0.5])
-@pytest.mark.parametrize("start", ["uniform", "random"])
+@pytest.mark.parametrize("start", ["uniform", "harmonic", "random"])
 def test_objective_never_falls(proper: bool, prior: float, start: str) -> None:
     found = TransitionModel.fit_em(
         SENTENCES,
@@ -55,7 +58,7 @@ def test_single_root() -> None:
 def test_one_iteration_is_the_papers_re_estimation() -> None:
     """theta_la1[b2, b1] = E[la1] / (Z[b2, b1] + E[la1 + ra1]) and so on, by listed computations."""
     start = TransitionModel.random("ab", seed=0)
-    found = TransitionModel.fit_em(SENTENCES, start=start, iterations=2, tolerance=-1.0, threads=1)
+    found = TransitionModel.fit_em(SENTENCES, start=start, iterations=1, threads=1)
     times = {name: np.zeros_like(table) for name, table in start.parameters.items()}
     for words in SENTENCES:
         ids = [1, *(2 + "ab".index(word) for word in words)]
@@ -86,10 +89,10 @@ def test_one_iteration_is_the_papers_re_estimation() -> None:
 
 
 def test_restarts_keep_the_best() -> None:
-    reached: dict[int, float] = {}
+    reached: dict[int, tuple[float, ...]] = {}
 
-    def note(restart: int, iteration: int, objective: float) -> None:
-        reached[restart] = objective
+    def note(restart: int, state: EMState) -> None:
+        reached[restart] = state.objectives
 
     found = TransitionModel.fit_em(
         SENTENCES,
@@ -101,8 +104,8 @@ def test_restarts_keep_the_best() -> None:
         on_iteration=note,
     )
     assert set(reached) == {0, 1, 2}
-    assert found.objectives[-1] == max(reached.values())
-    assert reached[found.restart] == found.objectives[-1]
+    assert found.objectives[-1] == max(own[-1] for own in reached.values())
+    assert found.objectives in reached.values()
     again = TransitionModel.fit_em(
         SENTENCES, start="random", restarts=3, iterations=8, seed=5, threads=1
     )
@@ -115,21 +118,126 @@ def test_em_goes_on_from_a_model_and_converges() -> None:
         SENTENCES, start=start, proper=True, tolerance=1e-3, iterations=200
     )
     assert found.converged
-    assert found.objectives[0] == pytest.approx(sum(map(start.log_prob, SENTENCES)))
+    first = TransitionModel.fit_em(SENTENCES, start=start, proper=True, iterations=1)
+    assert found.objectives[0] == pytest.approx(sum(map(first.model.log_prob, SENTENCES)))
+    assert found.objectives[0] > sum(map(start.log_prob, SENTENCES))
     assert found.model.vocabulary == ("a", "b")
+
+
+@pytest.mark.parametrize("proper", [False, True])
+def test_prior_is_that_of_the_dense_tables(proper: bool) -> None:
+    """Objectives differ by log p(w) + prior / outcomes x the logs of all free parameters."""
+    prior, differences = 0.7, []
+    for iterations in (1, 2, 5):
+        found = TransitionModel.fit_em(
+            SENTENCES,
+            vocabulary="abc",
+            proper=proper,
+            prior=prior,
+            iterations=iterations,
+            tolerance=0.0,
+        )
+        p = found.model.parameters
+        first = np.column_stack([p["sh"][1:, 2:], p["rd"][1:]])
+        one = np.stack([p[name] for name in ("la1", "ra1", "rd2")], -1)
+        two = np.stack([p[name] for name in ("la2", "ra2")], -1)
+        if proper:
+            one, two = np.delete(one, 1, axis=0), np.delete(two, 1, axis=0)
+        density = prior * sum(np.log(own).sum() / own.shape[-1] for own in (first, one, two))
+        likelihood = math.fsum(found.model.log_prob(words) for words in SENTENCES)
+        differences.append(found.objectives[-1] - likelihood - density)
+    assert_allclose(differences, differences[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("proper", [False, True])
+@pytest.mark.parametrize("prior", [0.0, 0.5])
+def test_em_over_many_symbols_is_that_of_dense_tables(
+    proper: bool, prior: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The models are the same; and without a prior, words that do not occur change nothing."""
+    few = [f"w{number}" for number in range(4)]
+    rng = np.random.default_rng(0)
+    sentences = [[few[k] for k in rng.integers(4, size=n)] for n in rng.integers(1, 6, size=30)]
+    options = {"prior": prior, "proper": proper, "iterations": 6, "tolerance": 0.0, "threads": 1}
+    dense = TransitionModel.fit_em(sentences, vocabulary=few, **options)  # type: ignore[arg-type]
+    others = [f"x{number}" for number in range(300)]
+    more = TransitionModel.fit_em(sentences, vocabulary=few + others, **options)  # type: ignore[arg-type]
+    monkeypatch.setattr("crossarc.models.transition.em.MAX_DENSE", 4)
+    sparse = TransitionModel.fit_em(sentences, vocabulary=few, **options)  # type: ignore[arg-type]
+    assert sparse.objectives == dense.objectives
+    for words in [*sentences[:5], few[::-1], few[:1] * 6]:
+        log = dense.model.log_prob(words)
+        assert sparse.model.log_prob(words) == pytest.approx(log, rel=1e-12)
+        if prior == 0.0:
+            assert more.model.log_prob(words) == pytest.approx(log, rel=1e-12)
+    assert (np.diff(more.objectives) > -1e-9).all()
+    for model in (sparse.model, more.model):
+        with pytest.raises(ca.ModelError, match="no dense tables"):
+            _ = model.parameters
+
+
+def test_em_over_the_words_of_a_treebank() -> None:
+    """More than 200 symbols: the likelihood is that of the listed computations."""
+    bank = [one for one in sample() if len(one) <= 7]
+    found = TransitionModel.fit_em(bank, prior=0.5, proper=True, iterations=4, tolerance=0.0)
+    model = found.model
+    assert len(model.symbols) > 200
+    assert (np.diff(found.objectives) > 0).all()
+    short = next(one for one in bank if len(one) <= 4)
+    scores = model._scores(model.symbols.encode(short))
+    assert model.log_prob(short) == pytest.approx(summed(scores).log_total + model._ends)
+
+
+def test_checkpoints_and_annealing(tmp_path: Path) -> None:
+    """A run that was left goes on as if it had not been; both starts are restarts of it."""
+    options = {"start": "random", "restarts": 2, "seed": 3, "anneal": 0.5, "tolerance": 0.0}
+    whole = TransitionModel.fit_em(SENTENCES, iterations=5, threads=1, **options)  # type: ignore[arg-type]
+
+    def leave(restart: int, state: EMState) -> None:
+        if (restart, state.stage) == (1, 1):
+            raise KeyboardInterrupt
+
+    file = tmp_path / "checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        TransitionModel.fit_em(
+            SENTENCES,
+            iterations=5,
+            checkpoint=file,
+            on_iteration=leave,
+            **options,  # type: ignore[arg-type]
+        )
+    seen: list[int] = []
+    again = TransitionModel.fit_em(
+        SENTENCES,
+        iterations=5,
+        checkpoint=file,
+        on_iteration=lambda restart, _: seen.append(restart),
+        **options,  # type: ignore[arg-type]
+    )
+    assert set(seen) == {1}
+    assert again.objectives == whole.objectives
+    assert again.model.log_prob(["a", "b"]) == whole.model.log_prob(["a", "b"])
+    with pytest.raises(ca.ModelError, match="a checkpoint of another run"):
+        TransitionModel.fit_em(SENTENCES[1:], checkpoint=file, **options)  # type: ignore[arg-type]
 
 
 def test_em_input_that_is_refused() -> None:
     with pytest.raises(ca.ModelError, match="no sentence to learn from"):
         TransitionModel.fit_em([])
-    with pytest.raises(ca.ModelError, match="at most 200 symbols: got 302"):
-        TransitionModel.fit_em([[str(number)] for number in range(300)])
+    with pytest.raises(ca.ModelError, match="101 words: leave out those over 100"):
+        TransitionModel.fit_em([["a"] * 101])
+    with pytest.raises(ValueError, match="restarts must be 1, or more from random starts"):
+        TransitionModel.fit_em(SENTENCES, restarts=2)
+    with pytest.raises(ValueError, match="iterations must be at least 1: got 0"):
+        TransitionModel.fit_em(SENTENCES, iterations=0)
+    with pytest.raises(ValueError, match="prior must be a number from 0 up"):
+        TransitionModel.fit_em(SENTENCES, prior=-1.0)
     p = dict(TransitionModel.random("ab", seed=0).parameters)
     p["rd"] = np.zeros(4)
-    with pytest.raises(ca.ModelError, match="has probability 0"):
+    with pytest.raises(ca.ModelError, match="sentence 0 has probability 0"):
         TransitionModel.fit_em(SENTENCES, start=TransitionModel("ab", p))
     with pytest.raises(ValueError, match="start must be"):
-        TransitionModel.fit_em(SENTENCES, start="harmonic")  # type: ignore[arg-type]
+        TransitionModel.fit_em(SENTENCES, start="other")  # type: ignore[arg-type]
 
 
 # Conditional weights.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,9 @@ from support.attardi_reference import computations, model_probability
 
 import crossarc as ca
 from crossarc.inference.transition.attardi import TransitionScores, oracle
+from crossarc.models.storage import read_model, write_model
 from crossarc.models.transition import TransitionModel
+from crossarc.treebank import sample
 
 WORDS = "abc"
 
@@ -252,9 +254,30 @@ def test_parameters_are_recovered_from_samples() -> None:
 
 
 def _odds(scores: TransitionScores) -> tuple[np.ndarray, ...]:
-    """Of la1, ra1 and rd2, and of la2 and ra2, between words."""
-    la1, ra1, la2, ra2 = (np.exp(table[(slice(1, None),) * table.ndim]) for table in scores[1:])
-    return la1 / ra1, la2 / ra2, (la2 + ra2) / la1
+    """Of la1, ra1 and rd2, and of la2 and ra2, between words in their order."""
+    words = range(1, len(scores.sh))
+    b2, b1 = np.array(list(combinations(words, 2))).T
+    t3, t2, t1 = np.array(list(combinations(words, 3))).T
+    la1, ra1 = (np.exp(table) for table in scores[1:3])
+    la2, ra2 = (np.exp(table[t3, t2, t1]) for table in scores[3:])
+    return la1[b2, b1] / ra1[b2, b1], la2 / ra2, (la2 + ra2) / la1[t2, t1]
+
+
+def test_fit_over_the_computations_of_trees_with_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same estimates with tables of what was seen as with dense ones; EM changes them."""
+    trees = [(list("abca"), [3, 3, 0, 3]), (list("bacb"), [3, 3, 0, 3]), (list("aab"), [3, 0, 2])]
+    options = {"vocabulary": WORDS, "strength": 0.5, "proper": True}
+    by_oracle = TransitionModel.fit(trees, **options)  # type: ignore[arg-type]
+    dense = TransitionModel.fit(trees, iterations=3, **options)  # type: ignore[arg-type]
+    monkeypatch.setattr("crossarc.models.transition.estimation.MAX_DENSE", 4)
+    sparse = TransitionModel.fit(trees, iterations=3, **options)  # type: ignore[arg-type]
+    change = 0.0
+    for words, heads in [*trees, (list("ccab"), [2, 0, 2, 2])]:
+        own = sparse.tree_log_prob(words, ca.Tree(heads))
+        assert own == pytest.approx(dense.tree_log_prob(words, ca.Tree(heads)), rel=1e-12)
+        assert sparse.log_prob(words) == pytest.approx(dense.log_prob(words), rel=1e-12)
+        change += own - by_oracle.tree_log_prob(words, ca.Tree(heads))
+    assert abs(change) > 1e-3
 
 
 def test_many_symbols_back_off_to_coarser_contexts() -> None:
@@ -279,10 +302,14 @@ def test_many_symbols_back_off_to_coarser_contexts() -> None:
         assert len(sparse.parse(drawn[0][0])) == len(drawn[0][0])
         # The shift and the reduction given a top of the stack sum to 1 over the vocabulary.
         top = ids[1]
-        every = np.array([1, top, *range(2, len(sparse.symbols))])
-        shifts = sparse._tables._shift(every)[1, 2:]  # type: ignore[attr-defined]
-        rd_top = sparse._tables._reduction(np.array([top]))[0]  # type: ignore[attr-defined]
-        assert shifts.sum() + rd_top == pytest.approx(1.0)
+        first = sparse._tables.first  # type: ignore[attr-defined]
+        outcomes = np.exp(first.rows([np.array([top]), np.array([0])]))[0]
+        assert len(outcomes) == len(few + others) + 1
+        assert outcomes.sum() == pytest.approx(1.0)
+        # la1, ra1, la2 and ra2 below two words share what rd has.
+        la1, ra1, la2, ra2 = (np.exp(table) for table in own[1:])
+        below = la1[1, 2] + ra1[1, 2] + la2[0, 1, 2] + ra2[0, 1, 2]
+        assert below == pytest.approx(math.exp(first.rows([ids[2:3], ids[2:3] * 0])[0, -1]))
 
 
 # Input and files.
@@ -347,3 +374,39 @@ def test_files(tmp_path: Path) -> None:
     twin = TransitionModel.load(tmp_path / "model")
     assert (twin.vocabulary, twin.proper) == (model.vocabulary, True)
     assert twin.log_prob(list("abc")) == model.log_prob(list("abc"))
+
+
+@pytest.mark.parametrize("learn", ["trees", "trees, EM", "EM"])
+def test_files_of_models_with_back_off(tmp_path: Path, learn: str) -> None:
+    bank = [one for one in sample() if len(one) <= 7]
+    if learn == "EM":
+        model = TransitionModel.fit_em(bank, prior=0.3, iterations=2, proper=True).model
+    else:
+        iterations = 2 if "EM" in learn else 0
+        model = TransitionModel.fit(bank, proper=True, iterations=iterations)
+    model.save(tmp_path / "model")
+    twin = TransitionModel.load(tmp_path / "model")
+    assert (twin.vocabulary, twin.proper) == (model.vocabulary, True)
+    assert (twin.symbols.unknown, len(twin.symbols) > 200) == (None, True)
+    for one in bank[:5]:
+        assert twin.log_prob(one) == model.log_prob(one) > -math.inf
+        assert twin.parse(one) == model.parse(one)
+    again = tmp_path / "again"
+    twin.save(again)
+    assert again.read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_files_that_are_refused(tmp_path: Path) -> None:
+    model, file = TransitionModel.random(WORDS, seed=4), tmp_path / "model"
+    model.save(file)
+    arrays, about = read_model(file)
+    changes: list[tuple[dict[str, object], str]] = [
+        ({"kind": "bigram"}, "model: no transition model: give a file that"),
+        ({"format": 2}, "model: the model has format 2, not 1"),
+        ({"vocabulary": ["a"]}, r"model: parameters\['sh'\] must have shape"),
+        ({"tables": {}}, "model: parts are missing: learn it again"),
+    ]
+    for change, message in changes:
+        write_model(file, arrays, about | change)
+        with pytest.raises(ca.ModelError, match=message):
+            TransitionModel.load(file)

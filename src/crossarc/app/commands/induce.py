@@ -182,10 +182,7 @@ def induce(
     }
     model: BigramModel | DMVModel | Transitions
     if name is ModelName.transition:
-        given = {"start": start, "start-trees": start_trees, "checkpoint": checkpoint}
-        model = transition_model(
-            unit, {**options, **given, "min-count": min_count, "anneal": anneal}
-        )
+        model = transition_model(unit, min_count, {**options, "start-trees": start_trees})
     else:
         model = tree_model(name, unit, min_count, options)
     is_transition = name is ModelName.transition

@@ -60,7 +60,12 @@ class BackoffTable:
 
     @classmethod
     def count(
-        cls, contexts: Sequence[Ints], observed: Ints, outcomes: int, strength: float | None
+        cls,
+        contexts: Sequence[Ints],
+        observed: Ints,
+        outcomes: int,
+        strength: float | None,
+        weights: Floats | None = None,
     ) -> BackoffTable:
         """From observations.
 
@@ -68,11 +73,13 @@ class BackoffTable:
             contexts: for each level, the finest first, the context of each observation: numbers
                 from 0 on.
             observed: the outcome of each observation.
+            weights: how often each was made; once if None.
         """
         levels = []
         for one in contexts:
-            events, counts = np.unique(one * outcomes + observed, return_counts=True)
-            levels.append(_Level.of_events(events, counts.astype(np.float64), outcomes))
+            events, owner = np.unique(one * outcomes + observed, return_inverse=True)
+            counts = np.bincount(owner.reshape(-1), weights, len(events)).astype(np.float64)
+            levels.append(_Level.of_events(events, counts, outcomes))
         return cls(outcomes, strength, levels)
 
     @classmethod

@@ -52,8 +52,8 @@ class HiddenTrees(EMProblem, Protocol):
     def random_start(self, rng: np.random.Generator) -> Floats:
         """Random parameters."""
 
-    def start_from(self, model: GenerativeModel) -> Floats:
-        """The parameters of a model, learnt from trees say."""
+    def start_from(self, model: Any) -> Floats:
+        """The parameters of a model of the same kind, learnt from trees say."""
 
     def digest(self) -> str:
         """Of the corpus and of what is to be learnt: checkpoints of others are refused."""
@@ -98,7 +98,7 @@ def split_options(options: EMKeywords) -> tuple[float, int | None, dict[str, Any
 def run_restarts(
     problem: HiddenTrees,
     *,
-    start: Start | GenerativeModel = "harmonic",
+    start: Any = "harmonic",
     restarts: int = 1,
     seed: int = 0,
     iterations: int = 100,
@@ -108,6 +108,9 @@ def run_restarts(
     on_iteration: OnIteration | None = None,
 ) -> EMState:
     """EM from one or several starts; the state with the highest objective.
+
+    Args:
+        start: as of `EMKeywords`; a model is one that the problem can start from.
 
     Raises:
         ModelError: a checkpoint of another run, or a sentence of probability 0.
@@ -139,8 +142,8 @@ def run_restarts(
     return best
 
 
-def _start(problem: HiddenTrees, start: Start | GenerativeModel, rng: Any) -> Floats:
-    if isinstance(start, GenerativeModel):
+def _start(problem: HiddenTrees, start: Any, rng: np.random.Generator) -> Floats:
+    if not isinstance(start, str):
         return problem.start_from(start)
     if start == "uniform":
         return problem.uniform_start()
@@ -151,8 +154,8 @@ def _start(problem: HiddenTrees, start: Start | GenerativeModel, rng: Any) -> Fl
     raise ValueError(f"start must be one of {', '.join(STARTS)}, or a model: got {start!r}")
 
 
-def _digest(problem: HiddenTrees, start: Start | GenerativeModel, *others: object) -> str:
-    name = "model" if isinstance(start, GenerativeModel) else start
+def _digest(problem: HiddenTrees, start: Any, *others: object) -> str:
+    name = start if isinstance(start, str) else "model"
     return hashlib.sha256(repr((problem.digest(), name, *others)).encode()).hexdigest()
 
 

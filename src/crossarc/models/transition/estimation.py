@@ -27,6 +27,7 @@ from crossarc.models.transition.symbols import BOTTOM, Annotated, Symbols, Unit,
 
 __all__ = ["SetAside", "estimate", "transitions"]
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -91,39 +92,50 @@ def estimate(
     set_aside = SetAside(len(pairs), higher - none, none)
     if not usable:
         raise ModelError(f"none of {len(pairs)} sentences has a tree of degree 2: give some")
+    learnt = _Estimate(len(usable), len(symbols), strength, proper)
     table = np.array(rows, np.int64).reshape(-1, 4)
-    if len(symbols) > MAX_DENSE:
-        if iterations:
-            raise ModelError(
-                f"EM is over at most {MAX_DENSE} symbols: got {len(symbols)}; use tags"
-            )
-        return symbols, BackoffTables(table, len(usable), len(symbols), strength, proper), set_aside
-    counts = _dense(table, len(usable), len(symbols))
-    tables = _estimated(counts, strength, proper)
+    tables = learnt.tables(table, np.ones(len(table)))
     keys = Counter((ids.tobytes(), heads.tobytes()) for ids, heads in usable)
     different = [
-        ((np.frombuffer(ids, np.int64), np.frombuffer(heads, np.int64)), times)
+        (np.frombuffer(ids, np.int64), np.frombuffer(heads, np.int64), float(times))
         for (ids, heads), times in keys.items()
     ]
     for _ in range(iterations):
-        counts = Counts.zeros(len(symbols))
-        for (ids, heads), times in different:
-            own = tree_computations(tables.scores(ids), heads)
-            counts.add(ids, own.expectations(), times)
-        tables = _estimated(counts, strength, proper)
+        tables = learnt.tables(*_expected(tables, different))
     return symbols, tables, set_aside
 
 
-def _estimated(counts: Counts, strength: float, proper: bool) -> DenseTables:
-    parameters = normalised(counts, strength=strength, with_stop=proper)
-    return DenseTables(made_proper(parameters) if proper else parameters)
+class _Estimate(NamedTuple):
+    """Tables from transitions: dense if there are few symbols."""
+
+    sentences: int
+    size: int
+    strength: float
+    proper: bool
+
+    def tables(self, rows: Ints, weights: Floats) -> Tables:
+        """From the table, b3, b2 and b1 of each transition, and how often it was made."""
+        if self.size > MAX_DENSE:
+            return BackoffTables.count(rows, weights, *self)
+        counts = Counts.zeros(self.size)
+        counts.sh[0, 1] = counts.stop[0] = self.sentences
+        for number, table in enumerate(counts[:5]):
+            own = rows[:, 0] == number
+            np.add.at(table, tuple(rows[own, 4 - table.ndim :].T), weights[own])
+        parameters = normalised(counts, strength=self.strength, with_stop=self.proper)
+        return DenseTables(made_proper(parameters) if self.proper else parameters)
 
 
-def _dense(rows: Ints, sentences: int, size: int) -> Counts:
-    """Counts of the oracle's transitions; each sentence has a first shift and a stop."""
-    counts = Counts.zeros(size)
-    counts.sh[0, 1] = counts.stop[0] = sentences
-    for number, table in enumerate(counts[:5]):
-        own = rows[rows[:, 0] == number]
-        np.add.at(table, tuple(own[:, 4 - table.ndim :].T), 1.0)
-    return counts
+def _expected(tables: Tables, trees: Iterable[tuple[Ints, Ints, float]]) -> tuple[Ints, Floats]:
+    """Transitions in all computations of trees, and how often each is expected."""
+    rows, weights = [np.empty((0, 4), np.int64)], [np.empty(0)]
+    for ids, heads, times in trees:
+        expected = tree_computations(tables.scores(ids), heads).expectations()
+        for number, table in enumerate(expected):
+            nodes = np.nonzero(table)
+            own = np.zeros((len(nodes[0]), 4), np.int64)
+            own[:, 0] = number
+            own[:, 4 - table.ndim :] = ids[np.stack(nodes, axis=1)]
+            rows.append(own)
+            weights.append(times * table[nodes])
+    return np.concatenate(rows), np.concatenate(weights)

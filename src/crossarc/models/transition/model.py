@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError, ModelError
 from crossarc.inference.transition.attardi import TransitionScores
+from crossarc.models.transition.backoff import BackoffTables
 from crossarc.models.transition.decoding import ComputationModel
 from crossarc.models.transition.parameters import (
     MAX_DENSE,
@@ -37,7 +38,8 @@ from crossarc.trees import Tree
 
 if TYPE_CHECKING:
     from crossarc.inference.distribution import Root
-    from crossarc.models.transition.em import EMResult, OnIteration, Start
+    from crossarc.models.generative.induction import OnIteration, Start
+    from crossarc.models.transition.em import EMResult
     from crossarc.models.transition.estimation import SetAside
 
 __all__ = ["TransitionModel"]
@@ -46,6 +48,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _KIND = "transition"
+_FORMAT = 1
 
 
 class TransitionModel(ComputationModel):
@@ -226,8 +229,7 @@ class TransitionModel(ComputationModel):
             min_count: rarer words are read as unknown.
             strength: how many observations a coarser context is worth: (count + s q) / (total + s).
             iterations: of EM over all computations of each tree, after the oracle's: the model then
-                is one of trees, not of the order of transitions that the oracle prefers. Up to 200
-                symbols.
+                is one of trees, not of the order of transitions that the oracle prefers.
 
         Raises:
             ModelError: no sentence can be used.
@@ -254,6 +256,7 @@ class TransitionModel(ComputationModel):
         *,
         vocabulary: Iterable[str] | None = None,
         unit: Unit = "form",
+        min_count: int = 1,
         proper: bool = False,
         root: Root = "multi",
         start: Start | TransitionModel = "uniform",
@@ -262,28 +265,32 @@ class TransitionModel(ComputationModel):
         prior: float = 0.0,
         iterations: int = 50,
         tolerance: float = 1e-5,
+        anneal: float = 1.0,
         threads: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         on_iteration: OnIteration | None = None,
     ) -> EMResult:
         """A model of sentences without trees, by expectation maximisation (section 5).
 
         Args:
             sentences: of at most 100 words.
+            min_count: rarer words are read as unknown.
             root: "single" sums over computations in which `$` has one modifier. Without it EM tends
                 to hang all words from `$`.
-            start: "uniform" counts all computations alike first, "random" draws the parameters; or
-                a model to go on from.
+            start: "uniform" counts all computations alike first, "harmonic" weighs arcs by 1 /
+                distance, "random" draws the parameters; or a model to go on from.
             restarts: of random starts; the one with the highest objective is kept.
             prior: strength of a symmetric Dirichlet prior: the sum of what is added to the counts
                 of each distribution.
-            iterations: at most so many.
-            tolerance: an iteration ends it that gains less than so much of the objective's size.
+            iterations, tolerance: as of `crossarc.learning.em.run_em`.
+            anneal: the first exponent of the posterior, which then grows by a quarter up to 1.
             threads: the result does not depend on them.
-            on_iteration: called with the restart, the iteration and the objective.
+            checkpoint: a file that is written after each iteration, and gone on from where it
+                exists.
+            on_iteration: called with the restart and where it stands after each iteration.
 
         Raises:
-            ModelError: no sentences, more than 200 symbols, or a start under which a sentence has
-                probability 0.
+            ModelError: no sentences, or a start under which one has probability 0.
         """
         from crossarc.models.transition.em import fit_em
 
@@ -291,6 +298,7 @@ class TransitionModel(ComputationModel):
             sentences,
             vocabulary,
             unit=unit,
+            min_count=min_count,
             proper=proper,
             root=root,
             start=start,
@@ -299,40 +307,59 @@ class TransitionModel(ComputationModel):
             prior=prior,
             iterations=iterations,
             tolerance=tolerance,
+            anneal=anneal,
             threads=threads,
+            checkpoint=checkpoint,
             on_iteration=on_iteration,
         )
 
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file.
-
-        Raises:
-            ModelError: a model with back-off.
-        """
+        """Write a model file at exactly this path, whole or not at all."""
         from crossarc.models.storage import write_model
 
+        tables = self._tables
         about = {
             "kind": _KIND,
+            "format": _FORMAT,
             "vocabulary": list(self.vocabulary),
             "unit": self.symbols.unit,
             "unknown": self.symbols.unknown,
             "proper": self.proper,
         }
-        write_model(path, self.parameters, about)
+        if isinstance(tables, BackoffTables):
+            write_model(path, tables.tensors(), about | {"tables": tables.metadata()})
+        else:
+            write_model(path, self.parameters, about)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> TransitionModel:
         """Read a model file.
 
         Raises:
-            ModelError: a file of another kind, or a damaged one.
+            ModelError: a file of another kind, or one that cannot be used.
         """
-        from crossarc.models.storage import read_model
+        from crossarc.models.storage import check_format, read_model
 
         arrays, about = read_model(path)
+        name = os.fspath(path)
         if about.get("kind") != _KIND:
-            raise ModelError(f"{os.fspath(path)} is no transition model: {about.get('kind')!r}")
-        options = {name: about[name] for name in ("unit", "unknown", "proper")}
-        return cls(about["vocabulary"], arrays, **options)
+            raise ModelError(
+                f"{name}: no transition model: give a file that `crossarc induce --model "
+                "transition` or a model's save has written"
+            )
+        try:
+            check_format(about, _FORMAT)
+            unit, unknown, proper = (about[key] for key in ("unit", "unknown", "proper"))
+            words = about["vocabulary"]
+            if "tables" not in about:
+                return cls(words, arrays, unit=unit, unknown=unknown, proper=proper)
+            symbols = Symbols(words, unit=unit, unknown=unknown)
+            tables = BackoffTables.restore(arrays, about["tables"], len(symbols), proper)
+        except (KeyError, TypeError, ValueError) as error:
+            own = (
+                str(error) if isinstance(error, ModelError) else "parts are missing: learn it again"
+            )
+            raise ModelError(f"{name}: {own}") from None
+        return cls._made(symbols, tables, proper)

@@ -1,4 +1,4 @@
-"""Where the items of Attardi's system lie in memory, and the numbers that they hold.
+"""Where the items of Attardi's system lie in memory.
 
 Nodes are 0 .. N-1, node 0 being `$`. An item [h1, i, h2 h3, j] stands for computations that begin
 with the shift of i onto h1 and end with h2 h3 on top, j being next (Cohen et al. 2011, section 4).
@@ -24,9 +24,7 @@ times M, and for e = h3 times R: O(n^7) products in place of O(n^8).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -34,19 +32,7 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import subkernel
 
-__all__ = [
-    "BEST",
-    "CHARTS",
-    "LOG",
-    "SUM",
-    "WEIGHTS",
-    "Charts",
-    "Numbers",
-    "Weights",
-    "b_row",
-    "pairs_from",
-    "tail",
-]
+__all__ = ["CHARTS", "WEIGHTS", "Charts", "Weights", "b_row", "pairs_from", "tail"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -83,12 +69,15 @@ class Charts(NamedTuple):
     #: M[h3, k; ...] and R[h3, k; ...] by h3 and k
     joined_begin: Ints
     kept_begin: Ints
+    #: One of `vectors`, and its zero
+    semiring: int
+    zero: float
 
 
 _F1, _F2 = types.float64[::1], types.float64[:, ::1]
 _I1, _I2 = types.int64[::1], types.int64[:, ::1]
 WEIGHTS = types.NamedUniTuple(_F2, 5, Weights)
-CHARTS = types.NamedTuple((_F1, _F1, _F1, _F1, _F1, _I1, _I1, _I2, _I2), Charts)
+CHARTS = types.NamedTuple((*[_F1] * 5, _I1, _I1, _I2, _I2, types.int64, types.float64), Charts)
 
 
 @subkernel(inline=True)
@@ -108,67 +97,3 @@ def b_row(charts: Charts, nodes: int, h2: int, h1: int, i: int) -> int:
     """Where the pairs (h3, j) of B[h2; h1, i] end; those from k on are the last `tail(N, k)`."""
     row = (i - 1) * (i - 2) // 2 + h1
     return int(charts.b_begin[h2] + row * tail(nodes, h2 + 1))
-
-
-class Numbers(NamedTuple):
-    """A semiring for kernels.
-
-    Attributes:
-        zero, one: the weights of what is impossible, and of what is free.
-        join: x times y, plus z.
-        plus: x or y.
-        share: x as a part of y, which is positive.
-    """
-
-    zero: float
-    one: float
-    join: Callable[[float, float, float], float]
-    plus: Callable[[float, float], float]
-    share: Callable[[float, float], float]
-
-
-@subkernel(inline=True)
-def _sum_join(x: float, y: float, z: float) -> float:
-    return x * y + z
-
-
-@subkernel(inline=True)
-def _sum_plus(x: float, y: float) -> float:
-    return x + y
-
-
-@subkernel(inline=True)
-def _ratio(x: float, y: float) -> float:
-    return x / y
-
-
-@subkernel(inline=True)
-def _log_plus(x: float, y: float) -> float:
-    high, low = (x, y) if x > y else (y, x)
-    return high if low == -np.inf else high + math.log1p(math.exp(low - high))
-
-
-@subkernel(inline=True)
-def _log_join(x: float, y: float, z: float) -> float:
-    return _log_plus(x + y, z)
-
-
-@subkernel(inline=True)
-def _log_ratio(x: float, y: float) -> float:
-    return math.exp(x - y)
-
-
-@subkernel(inline=True)
-def _best_plus(x: float, y: float) -> float:
-    return x if x > y else y
-
-
-@subkernel(inline=True)
-def _best_join(x: float, y: float, z: float) -> float:
-    return _best_plus(x + y, z)
-
-
-SUM: Any = Numbers(0.0, 1.0, _sum_join, _sum_plus, _ratio)
-#: Sums in logarithms: nothing over- or underflows, at twenty times the price.
-LOG: Any = Numbers(-math.inf, 0.0, _log_join, _log_plus, _log_ratio)
-BEST: Any = Numbers(-math.inf, 0.0, _best_join, _best_plus, _log_ratio)

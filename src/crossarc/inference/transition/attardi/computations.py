@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from crossarc.errors import InfeasibleError, ScoreError
 from crossarc.inference.arithmetic.wide import LARGEST_SCORE
 from crossarc.inference.transition.attardi.charts import Charts, Weights
+from crossarc.inference.transition.attardi.vectors import BEST, LOG, SUM, zero_of
 from crossarc.once import once
 from crossarc.parallel import over_ranges, thread_count
 
@@ -99,9 +100,9 @@ class Computations:
     @property
     def total_weight(self) -> float:
         """The summed weight itself, which may over- or underflow; exact for whole numbers."""
-        kind, _, charts, total = self._sums
+        _, charts, total = self._sums
         shifts, removals = self._scales
-        if kind == "sum" and not shifts.any() and not removals.any():
+        if charts.semiring == SUM and not shifts.any() and not removals.any():
             return float(charts.goal[-1])
         return math.exp(total) if total < 709.0 else math.inf
 
@@ -120,12 +121,12 @@ class Computations:
         Raises:
             InfeasibleError: there is none.
         """
-        from crossarc.inference.transition.attardi.derivations import trace_best
+        from crossarc.inference.transition.attardi.derivations import traced
 
-        charts = self._inside("best", self._packed)
+        charts = self._inside(BEST, self._packed)
         if not charts.goal[-1] > -math.inf:
             raise InfeasibleError("no computation has a positive weight")
-        codes, heads = trace_best(self._packed, charts)
+        ((codes, heads),) = traced(self._packed, charts, np.zeros((1, 2 * self.nodes)))
         return Computation(tuple(codes.tolist()), heads, float(charts.goal[-1]))
 
     def sample(self, count: int, rng: np.random.Generator) -> list[Computation]:
@@ -134,12 +135,10 @@ class Computations:
         Raises:
             InfeasibleError: there is none.
         """
-        from crossarc.inference.transition.attardi.derivations import trace_random
+        from crossarc.inference.transition.attardi.derivations import traced
 
         self._feasible()
-        found = trace_random(
-            self._kind, self._weights, self._charts, rng.random((count, 2 * self.nodes))
-        )
+        found = traced(self._weights, self._charts, rng.random((count, 2 * self.nodes)))
         return [Computation(tuple(codes.tolist()), heads) for codes, heads in found]
 
     @once
@@ -157,8 +156,8 @@ class Computations:
         return tuple(np.where(np.isfinite(one), one, 0.0) for one in (shifts, removals))  # type: ignore[return-value]
 
     @once
-    def _sums(self) -> tuple[str, Weights, Charts, float]:
-        """The kind of numbers, weights and charts that sums are taken in, and log Z."""
+    def _sums(self) -> tuple[Weights, Charts, float]:
+        """Weights and charts that sums are taken in, and log Z."""
         shifts, removals = self._scales
         s = self._scores
         scaled = TransitionScores(
@@ -170,60 +169,55 @@ class Computations:
         )
         factor = float(shifts.sum() + removals.sum())
         weights = Weights(*map(np.exp, _pairs(scaled)))
-        charts = self._inside("sum", weights)
+        charts = self._inside(SUM, weights)
         total = charts.goal[-1]
         if total > 2.0 ** (-1034 + 5 * self.nodes + _MARGIN_BITS):
-            return "sum", weights, charts, math.log(total) + factor
-        charts = self._inside("log", self._packed)
-        return "log", self._packed, charts, float(charts.goal[-1])
-
-    @property
-    def _kind(self) -> str:
-        return self._sums[0]
+            return weights, charts, math.log(total) + factor
+        charts = self._inside(LOG, self._packed)
+        return self._packed, charts, float(charts.goal[-1])
 
     @property
     def _weights(self) -> Weights:
-        return self._sums[1]
+        return self._sums[0]
 
     @property
     def _charts(self) -> Charts:
-        return self._sums[2]
+        return self._sums[1]
 
     @property
     def _total(self) -> float:
-        return self._sums[3]
+        return self._sums[2]
 
     def _feasible(self) -> None:
         if self._total == -math.inf:
             raise InfeasibleError("no computation has a positive weight")
 
-    def _inside(self, kind: str, weights: Weights) -> Charts:
-        from crossarc.inference.transition.attardi.inside import INSIDE
+    def _inside(self, semiring: int, weights: Weights) -> Charts:
+        from crossarc.inference.transition.attardi.inside import inside
 
         nodes = self.nodes
-        charts = _new_charts(nodes)
-        if self.threads == 1:
-            INSIDE[kind](weights, charts, nodes - 1, 1, 0, nodes)
-        else:
-            # Rows (h1, i) of one h1 need only those of higher ones.
-            for h1 in range(nodes - 2, -1, -1):
+        charts = _new_charts(nodes, semiring)
+        # Rows (h1, i) of one h1 need only those of higher ones. The last are as many as those of a
+        # short sentence.
+        shared = max(nodes - _SHORTEST_SHARED, 0) if self.threads > 1 else 0
+        inside(weights, charts, nodes - 1, shared + 1, shared, nodes)
+        for h1 in range(shared - 1, -1, -1):
 
-                def rows(begin: int, end: int, h1: int = h1) -> None:
-                    INSIDE[kind](weights, charts, h1 + end, h1 + 1 + begin, h1, h1 + 1)
+            def rows(begin: int, end: int, h1: int = h1) -> None:
+                inside(weights, charts, h1 + end, h1 + 1 + begin, h1, h1 + 1)
 
-                over_ranges(rows, _row_costs(nodes, h1), self.threads)
+            over_ranges(rows, _row_costs(nodes, h1), self.threads)
         # G[j] = sum over k of  G[k] R[0, k; j]
-        zero, one = (0.0, 1.0) if kind == "sum" else (-math.inf, 0.0)
-        goal, steps = charts.goal, self._root_steps(charts, zero)
-        goal[:] = zero
-        goal[1] = one
+        goal, steps = charts.goal, self._root_steps(charts)
+        goal[:] = charts.zero
+        goal[1] = 1.0 if semiring == SUM else 0.0
         for j in range(2, nodes + 1):
-            goal[j] = _combined(kind, goal[1:j], steps[1:j, j])
+            goal[j] = _product(semiring, goal[1:j], steps[1:j, j])
         return charts
 
-    def _root_steps(self, charts: Charts, zero: float) -> Floats:
+    def _root_steps(self, charts: Charts) -> Floats:
         """R[0, k; j] where it may be part of a complete computation."""
-        nodes = self.nodes
+        nodes, zero = self.nodes, charts.zero
         steps = np.full((nodes, nodes + 1), zero)
         for k in range(1, nodes):
             begin = charts.kept_begin[0, k]
@@ -234,36 +228,36 @@ class Computations:
 
     @once
     def _expectations(self) -> TransitionScores:
-        from crossarc.inference.transition.attardi.outside import OUTSIDE, new_derivatives
+        from crossarc.inference.transition.attardi.outside import new_derivatives, outside
 
-        kind, weights, charts, _ = self._sums
-        nodes, goal = self.nodes, charts.goal
-        zero = 0.0 if kind == "sum" else -math.inf
-        outer = _new_charts(nodes, with_tables=False)
-        steps = self._root_steps(charts, zero)
+        weights, charts, _ = self._sums
+        nodes, goal, zero = self.nodes, charts.goal, charts.zero
+        is_sum = charts.semiring == SUM
+        outer = _new_charts(nodes, charts.semiring, with_tables=False)
+        steps = self._root_steps(charts)
         outer.goal[:] = zero
-        outer.goal[nodes] = 1.0 / goal[nodes] if kind == "sum" else -goal[nodes]
+        outer.goal[nodes] = 1.0 / goal[nodes] if is_sum else -goal[nodes]
         for k in range(nodes - 1, 0, -1):
-            outer.goal[k] = _combined(kind, steps[k, k + 1 :], outer.goal[k + 1 :])
+            outer.goal[k] = _product(charts.semiring, steps[k, k + 1 :], outer.goal[k + 1 :])
         found = new_derivatives(nodes, zero)
         arguments = weights, charts, outer, found
         if self.threads == 1:
-            OUTSIDE[kind](*arguments, 1, nodes - 1, 0, nodes)
+            outside(*arguments, 1, nodes - 1, 0, nodes)
         else:
             # Rows (g, s) of one g need only those of lower ones.
             for g in range(nodes - 1):
 
                 def rows(begin: int, end: int, g: int = g) -> None:
-                    OUTSIDE[kind](*arguments, g + 1 + begin, g + end, g, g + 1)
+                    outside(*arguments, g + 1 + begin, g + end, g, g + 1)
 
                 over_ranges(rows, _row_costs(nodes, g), self.threads)
         sh = np.full((nodes, nodes), zero)
         for j in range(1, nodes):
             tails = (nodes - j) * (nodes - j + 1) // 2
             sh[:j, j] = outer.a[outer.a_begin[j] : outer.a_begin[j] + j * tails : tails]
-        add = np.add if kind == "sum" else np.logaddexp
+        add = np.add if is_sum else np.logaddexp
         derivatives = Weights(sh, *(add.reduce(table, axis=0) for table in found))
-        if kind == "sum":
+        if is_sum:
             values = [w * d for w, d in zip(weights, derivatives, strict=True)]
         else:
             values = [np.exp(w + d) for w, d in zip(weights, derivatives, strict=True)]
@@ -287,7 +281,7 @@ def _offsets(nodes: int) -> tuple[Ints, Ints, Ints, Ints]:
     return a_begin, b_begin, begins[0], begins[1]
 
 
-def _new_charts(nodes: int, *, with_tables: bool = True) -> Charts:
+def _new_charts(nodes: int, semiring: int, *, with_tables: bool = True) -> Charts:
     """Charts of so many nodes, not filled."""
     a_begin, b_begin, joined_begin, kept_begin = _offsets(nodes)
     # The last column of both is empty, and so begins at the end.
@@ -302,6 +296,8 @@ def _new_charts(nodes: int, *, with_tables: bool = True) -> Charts:
         b_begin,
         joined_begin,
         kept_begin,
+        semiring,
+        zero_of(semiring),
     )
 
 
@@ -328,11 +324,11 @@ def _masks(nodes: int, single_root: bool) -> tuple[NDArray[np.bool_], ...]:
     return pairs, pairs & from_words, pairs, words_only, words_only if single_root else triples
 
 
-def _combined(kind: str, x: Floats, y: Floats) -> float:
-    if kind == "sum":
+def _product(semiring: int, x: Floats, y: Floats) -> float:
+    if semiring == SUM:
         return float(x @ y)
     both = x + y
-    return float(both.max() if kind == "best" else np.logaddexp.reduce(both))
+    return float(both.max() if semiring == BEST else np.logaddexp.reduce(both))
 
 
 def _checked(scores: TransitionScores) -> int:
