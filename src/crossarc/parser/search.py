@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from crossarc.errors import ModelError
@@ -109,7 +110,7 @@ def train_best(
         options = kind.build_options({**given, **changes}).resolved(sentences)
         stage = "parser, " + ", ".join(f"{name} {value}" for name, value in changes.items())
         begin = time.monotonic()
-        found = train_one(kind, options, known, judges, lambda state, s=stage: report(s, state))
+        found = train_one(kind, options, known, judges, partial(report, stage))
         seconds = time.monotonic() - begin
         unit, score = max(unit, seconds / cost), found.score
         tried.append({**changes, **found.scores, "seconds": round(seconds, 1)})
@@ -118,7 +119,5 @@ def train_best(
             again = _MORE * seconds
     assert best is not None, "a kind proposes at least one variant"
     if not held_out:
-        best = train_one(
-            kind, best.options, learnt, (), lambda state: report("parser, all sentences", state)
-        )
+        best = train_one(kind, best.options, learnt, (), partial(report, "parser, all sentences"))
     return best, tried

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from crossarc.errors import ModelError
@@ -65,7 +66,7 @@ def train_parts(
             options.resolved(sentences),
             learnt,
             held_out,
-            lambda state: report("parser", state),
+            partial(report, "parser"),
         )
     else:
         found, tried = train_best(kind, given, sentences, learnt, held_out, deadline, report)
