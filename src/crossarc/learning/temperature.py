@@ -15,16 +15,23 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 def fit_temperature(
-    loss: Callable[[float], float], *, lowest: float = 0.1, highest: float = 1000.0
+    loss: Callable[[float], float],
+    *,
+    lowest: float = 0.1,
+    highest: float = 1000.0,
+    tolerance: float = 0.01,
 ) -> float:
-    """The temperature at which `loss` is least, to 1%, by golden sections of its logarithm.
+    """The temperature at which `loss` is least, by golden sections of its logarithm.
 
     The log-loss of a log-linear model is convex in 1 / temperature and so has one minimum.
+
+    Args:
+        tolerance: how exact, as a share of the temperature.
     """
     low, high = math.log(lowest), math.log(highest)
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = loss(math.exp(left)), loss(math.exp(right))
-    while high - low > 0.01:
+    while high - low > tolerance:
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - _GOLDEN * (high - low)

@@ -71,7 +71,7 @@ def option(
     *,
     type: type = str,
     minimum: int | None = None,
-    choices: Sequence[str] | None = None,
+    choices: Sequence[str | int] | None = None,
     metavar: str | None = None,
 ) -> Any:
     """A field of `TrainOptions` that `crossarc train` has a flag for."""
@@ -197,7 +197,7 @@ def find_kind(name: str) -> Kind:
     return kind
 
 
-def quoted(names: Sequence[str]) -> str:
+def quoted(names: Sequence[str | int]) -> str:
     """Names as a choice: "a", "b" or "c"."""
     *most, last = [f'"{name}"' for name in names]
     return f"{', '.join(most)} or {last}" if most else last

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.inference.factors import Parts
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
@@ -21,13 +22,16 @@ __all__ = [
     "ArcIndex",
     "BatchScores",
     "Described",
+    "FactoredBatch",
     "FeatureModel",
     "Model",
     "ParsingModel",
     "Part",
+    "PruningModel",
     "ScoringModel",
     "SentenceFeatures",
     "all_arcs",
+    "factors_of",
     "labelled_scores",
     "tree_arcs",
 ]
@@ -63,11 +67,7 @@ class Model(Protocol):
 
 
 class BatchScores(Protocol):
-    """The scores of a batch of sentences; what is computed once for a batch is kept here.
-
-    A model of higher order will have its factors here too, a `Parts` for each sentence by the name
-    of the factor, and `Decoder.trees` will hand them to the distribution.
-    """
+    """The scores of a batch of sentences; what is computed once for a batch is kept here."""
 
     @property
     def arcs(self) -> Sequence[Floats]:
@@ -78,11 +78,30 @@ class BatchScores(Protocol):
 
 
 @runtime_checkable
+class FactoredBatch(BatchScores, Protocol):
+    """The scores of a model of higher order, which also scores parts of several arcs."""
+
+    @property
+    def factors(self) -> Mapping[str, Sequence[Parts]]:
+        """The scores of parts of each sentence, by the name of the factor."""
+
+
+@runtime_checkable
 class ScoringModel(Model, Protocol):
     """A model that scores arcs, and labels given an arc."""
 
     def score(self, sentences: Sequence[Sentence], *, threads: int | None = None) -> BatchScores:
         """The scores of a batch; HEAD and DEPREL are not read."""
+
+
+@runtime_checkable
+class PruningModel(ScoringModel, Protocol):
+    """A model that forbids improbable arcs, and must know which heads are certain."""
+
+    def score_given(
+        self, sentences: Sequence[Sentence], *, threads: int | None = None
+    ) -> BatchScores:
+        """The scores of a batch under which trees with the heads that the sentences have exist."""
 
 
 @runtime_checkable
@@ -164,6 +183,13 @@ def all_arcs(n: int) -> ArcIndex:
     """All arcs [h, m] of a sentence of n words, m from 1 on, row by row; h = m included."""
     heads, modifiers = np.divmod(np.arange((n + 1) * n), max(n, 1))
     return heads, modifiers + 1
+
+
+def factors_of(batch: BatchScores) -> dict[str, list[Parts]]:
+    """The factors of a batch, none for a model that scores arcs only."""
+    if not isinstance(batch, FactoredBatch):
+        return {}
+    return {name: list(parts) for name, parts in batch.factors.items()}
 
 
 def labelled_scores(batch: BatchScores) -> list[Floats]:

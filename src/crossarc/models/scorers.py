@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.learning import GROUPS, Rule
+from crossarc.learning import GROUPS, Rule, WeightTable
 from crossarc.models.arcs import score_arcs
 from crossarc.models.encode import Encoded
 from crossarc.models.features import Plan
@@ -112,11 +112,22 @@ class ArcScorer(Scorer):
         Args:
             gradient: of the loss in the scores of all arcs, laid out as the scores.
         """
+        self.gather(encoded, gradient, rule.table, threads, rule.step)
+        rule.advance()
+
+    def gather(
+        self,
+        encoded: Encoded,
+        gradient: Floats,
+        table: WeightTable,
+        threads: int | None = None,
+        step: Callable[[int], None] = lambda group: None,
+    ) -> None:
+        """Gather the gradient in the weights of each part of the table, and do a step there."""
         from crossarc.models.arc_gradients import gather_arcs
 
         gather = self._on(gather_arcs, encoded)
-        rule.table.update(partial(gather, gradient), rule.step, threads)
-        rule.advance()
+        table.update(partial(gather, gradient), step, threads)
 
 
 class Arcs:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution, constrain
+from crossarc.inference import (
+    HigherOrderTrees,
+    ProjectiveTrees,
+    SpanningTrees,
+    TreeDistribution,
+    constrain,
+)
+from crossarc.inference.factors import Parts
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import (
     ArcIndex,
     BatchScores,
     Model,
     ParsingModel,
+    PruningModel,
     ScoringModel,
+    factors_of,
     labelled_scores,
     tree_arcs,
 )
 from crossarc.parser.marks import set_comments, write_probabilities, write_tree
 from crossarc.parser.options import ParseOptions
 from crossarc.treebank import Sentence
-from crossarc.trees import Tree
 
 __all__ = ["Decoder", "ScoreDecoder", "TreeDecoder", "make_decoder"]
 
@@ -36,6 +44,7 @@ _NEGLIGIBLE = 1e-9
 # Heads with less probability have less than 1e-4 nats of information.
 _RARE = 1e-5
 _ARCS_AT_ONCE = 20_000
+_APPROXIMATE = {"probabilities": "approximate"}
 
 
 class Decoder(Protocol):
@@ -75,7 +84,11 @@ def make_decoder(model: Model, projective: bool, root: RootRule) -> Decoder:
 
 @dataclass(frozen=True, slots=True)
 class ScoreDecoder:
-    """A model that scores arcs, and the trees that are searched for the best one."""
+    """A model that scores arcs, or arcs and parts, and the trees that are searched.
+
+    Under a model of higher order, sums over trees that may cross are approximate: those of belief
+    propagation.
+    """
 
     model: ScoringModel
     projective: bool
@@ -84,20 +97,34 @@ class ScoreDecoder:
     def check(self, options: ParseOptions) -> None:
         """All options can be served."""
 
-    def trees(self, scores: Any, options: ParseOptions) -> TreeDistribution[Any]:
-        """The distribution of a sentence or a batch."""
-        return self._family(options)(scores, root=self.root, threads=options.threads)
+    def trees(
+        self, scores: Any, options: ParseOptions, factors: Mapping[str, Any] | None = None
+    ) -> TreeDistribution[Any]:
+        """The distribution of a sentence or a batch, given its factors by name."""
+        family = self._family(options, bool(factors))
+        trees: TreeDistribution[Any] = family(
+            scores, root=self.root, threads=options.threads, **(factors or {})
+        )
+        return trees
 
-    def _family(self, options: ParseOptions) -> type[TreeDistribution[Any]]:
+    def _family(self, options: ParseOptions, has_factors: bool = False) -> Any:
         projective = self.projective if options.projective is None else options.projective
-        return ProjectiveTrees if projective else SpanningTrees
+        if projective:
+            return ProjectiveTrees
+        return HigherOrderTrees if has_factors else SpanningTrees
+
+    def _score(self, sentences: Sequence[Sentence], options: ParseOptions) -> BatchScores:
+        if options.keep_heads and isinstance(self.model, PruningModel):
+            return self.model.score_given(sentences, threads=options.threads)
+        return self.model.score(sentences, threads=options.threads)
 
     def distribution(self, sentence: Sentence, options: ParseOptions) -> TreeDistribution:
         """The distribution over the labelled trees of one sentence."""
-        [scores] = labelled_scores(self.model.score([sentence], threads=options.threads))
+        batch = self._score([sentence], options)
+        [scores], factors = labelled_scores(batch), _of_sentence(factors_of(batch), 0)
         if options.keep_heads:
-            return self._constrained(scores, sentence, options)
-        return self.trees(scores, options)
+            return self._constrained(scores, factors, sentence, options)
+        return self.trees(scores, options, factors)
 
     def parse(self, sentences: Sequence[Sentence], options: ParseOptions) -> Iterator[Sentence]:
         """Fill in the sentences, which are changed; with `kbest`, several of each."""
@@ -105,8 +132,9 @@ class ScoreDecoder:
             for sentence in sentences:
                 yield from self._kbest(sentence, options, options.kbest)
             return
-        batch = self.model.score(sentences, threads=options.threads)
-        trees, marginals, entropies = self._infer(sentences, batch.arcs, options)
+        batch = self._score(sentences, options)
+        found = self._infer(sentences, batch, options)
+        trees, marginals = found.trees, found.marginals
         label_log_probs = batch.label_log_probs([tree_arcs(tree.heads) for tree in trees])
         label_entropies = None if marginals is None else _label_entropies(batch, marginals)
         for index, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
@@ -119,33 +147,44 @@ class ScoreDecoder:
                     sentence,
                     marginals[index][heads, words],
                     np.exp(logs[words - 1, labels]),
-                    entropies[index] + label_entropies[index],
+                    found.entropies[index] + label_entropies[index],
                 )
+                if found.is_approximate[index]:
+                    set_comments(sentence, _APPROXIMATE)
             yield sentence
 
     def head_probabilities(
         self, sentences: Sequence[Sentence], options: ParseOptions
     ) -> list[Floats]:
         """Marginals [h, m] of each sentence, given its heads if they are kept."""
-        scores = self.model.score(sentences, threads=options.threads).arcs
         if options.keep_heads:
-            pairs = zip(scores, sentences, strict=True)
-            return [self._constrained(*pair, options).marginals() for pair in pairs]
-        marginals: list[Floats] = self.trees(scores, options).marginals()
+            return [trees.marginals() for trees in self._given(sentences, options)]
+        batch = self._score(sentences, options)
+        marginals: list[Floats] = self.trees(batch.arcs, options, factors_of(batch)).marginals()
         return marginals
 
     def head_information(
         self, sentences: Sequence[Sentence], options: ParseOptions
     ) -> list[Floats]:
-        """What each word's head says about all heads, in nats: its own entropy and the others'."""
-        scores = self.model.score(sentences, threads=options.threads).arcs
+        """What each word's head says about all heads, in nats: its own entropy and the others'.
+
+        Where sums are approximate, its own entropy only.
+        """
         if options.keep_heads:
-            pairs = zip(scores, sentences, strict=True)
-            given = [self._constrained(*pair, options) for pair in pairs]
-            tables = [trees.mutual_information(negligible=_RARE) for trees in given]
-        else:
-            tables = self.trees(scores, options).mutual_information(negligible=_RARE)
-        return [table.sum(axis=1) for table in tables]
+            return [_information(trees)[0] for trees in self._given(sentences, options)]
+        batch = self._score(sentences, options)
+        return _information(self.trees(batch.arcs, options, factors_of(batch)))
+
+    def _given(
+        self, sentences: Sequence[Sentence], options: ParseOptions
+    ) -> list[TreeDistribution]:
+        """The distribution over the heads of each sentence, given those that it has."""
+        batch = self._score(sentences, options)
+        factors = factors_of(batch)
+        return [
+            self._constrained(scores, _of_sentence(factors, index), sentence, options)
+            for index, (scores, sentence) in enumerate(zip(batch.arcs, sentences, strict=True))
+        ]
 
     def best_labels(self, sentence: Sentence, arcs: ArcIndex) -> Ints:
         """The most probable label of each of some arcs of a sentence."""
@@ -154,20 +193,29 @@ class ScoreDecoder:
         return labels
 
     def _infer(
-        self, sentences: Sequence[Sentence], scores: Sequence[Floats], options: ParseOptions
-    ) -> tuple[list[Tree], list[Floats] | None, Sequence[float]]:
+        self, sentences: Sequence[Sentence], batch: BatchScores, options: ParseOptions
+    ) -> _Inferred:
         """The chosen trees; with `probabilities` their marginals and entropies of heads."""
+        factors = factors_of(batch)
         if not options.keep_heads:
-            return _quantities(self.trees(scores, options), options)
-        results = [
-            _quantities(self._constrained(own, sentence, options), options)
-            for sentence, own in zip(sentences, scores, strict=True)
-        ]
-        marginals = [table for _, table, _ in results] if options.probabilities else None
-        return [tree for tree, _, _ in results], marginals, [entropy for _, _, entropy in results]
+            return _quantities(self.trees(batch.arcs, options, factors), options)
+        results = []
+        for index, (scores, sentence) in enumerate(zip(batch.arcs, sentences, strict=True)):
+            own = _of_sentence(factors, index)
+            results.append(_quantities(self._constrained(scores, own, sentence, options), options))
+        return _Inferred(
+            [one.trees for one in results],
+            [one.marginals for one in results] if options.probabilities else None,
+            [one.entropies for one in results],
+            [one.is_approximate for one in results],
+        )
 
     def _constrained(
-        self, scores: Floats, sentence: Sentence, options: ParseOptions
+        self,
+        scores: Floats,
+        factors: Mapping[str, Parts],
+        sentence: Sentence,
+        options: ParseOptions,
     ) -> TreeDistribution:
         """The trees with the heads that are given.
 
@@ -176,17 +224,23 @@ class ScoreDecoder:
         """
         given = {m: h for m, h in enumerate(sentence.heads.tolist(), 1) if h >= 0}
         fixed = constrain(scores, heads=given)
-        family = self._family(options)
-        attempts: list[tuple[type[TreeDistribution[Any]], RootRule]] = [
-            (family, self.root),
+        # Factors leave the trees possible that arcs do: sums over arcs only say whether there are.
+        arcs_only = self._family(options)
+        attempts: list[tuple[Any, RootRule]] = [
+            (arcs_only, self.root),
             (SpanningTrees, self.root),
-            (family, "multi"),
+            (arcs_only, "multi"),
         ]
-        for trees, root in attempts:
-            found = trees(fixed, root=root, threads=1)
-            if found.log_partition() > -np.inf:
-                return found
-        return SpanningTrees(fixed, root="multi", threads=1)
+        for family, root in attempts:
+            trees: TreeDistribution = family(fixed, root=root, threads=1)
+            if trees.log_partition() > -np.inf:
+                break
+        else:
+            trees, family, root = SpanningTrees(fixed, root="multi"), SpanningTrees, "multi"
+        if factors:
+            own: Any = ProjectiveTrees if family is ProjectiveTrees else HigherOrderTrees
+            trees = own(fixed, root=root, threads=1, **factors)
+        return trees
 
     def _kbest(self, sentence: Sentence, options: ParseOptions, k: int) -> Iterator[Sentence]:
         trees = self.distribution(sentence, options)
@@ -202,6 +256,8 @@ class ScoreDecoder:
                 arcs = marginals.sum(axis=2)[heads, words]
                 joint = marginals[heads, words, labels]
                 write_probabilities(copy, arcs, joint / arcs, entropy)
+            if isinstance(trees, HigherOrderTrees):
+                set_comments(copy, _APPROXIMATE)
             set_comments(
                 copy,
                 {"kbest": f"{rank}/{len(best)}", "log_prob": f"{trees.log_prob(tree):.6f}"},
@@ -264,12 +320,41 @@ class TreeDecoder:
         )
 
 
-def _quantities(trees: TreeDistribution[Any], options: ParseOptions) -> tuple[Any, Any, Any]:
+class _Inferred(NamedTuple):
+    """Of a sentence or a batch: trees; marginals and entropies where they are asked for."""
+
+    trees: Any
+    marginals: Any
+    entropies: Any
+    is_approximate: Any
+
+
+def _quantities(trees: TreeDistribution[Any], options: ParseOptions) -> _Inferred:
     """The chosen trees of one sentence or a batch; with `probabilities` marginals and entropies."""
     chosen = trees.min_risk() if options.min_risk else trees.argmax()
+    approximate: Any = isinstance(trees, HigherOrderTrees)
+    if isinstance(chosen, list):
+        approximate = [approximate] * len(chosen)
     if not options.probabilities:
-        return chosen, None, 0.0
-    return chosen, trees.marginals(), trees.entropy()
+        return _Inferred(chosen, None, 0.0, approximate)
+    return _Inferred(chosen, trees.marginals(), trees.entropy(), approximate)
+
+
+def _of_sentence(factors: Mapping[str, Sequence[Parts]], index: int) -> dict[str, Parts]:
+    return {name: parts[index] for name, parts in factors.items()}
+
+
+def _information(trees: TreeDistribution[Any]) -> list[Floats]:
+    """What each word's head says about all heads, of one sentence or a batch."""
+    if isinstance(trees, HigherOrderTrees):
+        found = trees.marginals()
+        tables = found if isinstance(found, list) else [found]
+        return [
+            -(table * np.log(np.where(table > 0.0, table, 1.0))).sum(axis=0)[1:] for table in tables
+        ]
+    information = trees.mutual_information(negligible=_RARE)
+    tables = information if isinstance(information, list) else [information]
+    return [table.sum(axis=1) for table in tables]
 
 
 def _label_entropies(batch: BatchScores, marginals: Sequence[Floats]) -> list[float]:

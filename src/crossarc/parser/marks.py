@@ -14,6 +14,7 @@ __all__ = ["set_comments", "set_misc", "set_word_misc", "write_probabilities", "
 Floats = NDArray[np.float64]
 
 _MARKS = ("HeadProb", "DeprelProb")
+_COMMENTS = ("entropy", "probabilities", "kbest", "log_prob")
 
 
 def write_tree(sentence: Sentence, heads: NDArray[np.int64], deprels: Sequence[str]) -> None:
@@ -22,7 +23,7 @@ def write_tree(sentence: Sentence, heads: NDArray[np.int64], deprels: Sequence[s
     sentence.deprels = deprels
     if any(mark in field for field in sentence.misc for mark in _MARKS):
         set_misc(sentence, {mark: [None] * len(sentence) for mark in _MARKS})
-    set_comments(sentence, {"entropy": None, "kbest": None, "log_prob": None})
+    set_comments(sentence, dict.fromkeys(_COMMENTS))
 
 
 def write_probabilities(

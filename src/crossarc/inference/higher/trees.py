@@ -164,6 +164,22 @@ class HigherOrderTrees:
         """The tree with the highest expected number of right arcs (and labels), by `marginals`."""
         return self._each(self._min_risk)
 
+    def entropy(self) -> Any:
+        """The Bethe approximation of the entropy, in nats: log Z minus the expected score."""
+        return self._each(self._entropy)
+
+    def log_prob(self, tree: Tree | Sequence[Tree]) -> Any:
+        """The score of a tree minus the Bethe approximation of log Z; for a batch, of a list.
+
+        Args:
+            tree: without labels under labelled scores, their weights are summed; -inf for a tree
+                that is not possible.
+        """
+        trees = [tree] if isinstance(tree, Tree) else list(tree)
+        if self._batch.is_batch == isinstance(tree, Tree) or len(trees) != len(self._batch):
+            raise ValueError(f"log_prob takes {len(self._batch)} trees, as there are sentences")
+        return self._each(lambda index: self._log_prob(index, trees[index]))
+
     def convergence(self) -> Any:
         """How belief propagation ended: iterations, the largest change of a message in the last."""
         return self._each(lambda index: self._beliefs[index].convergence)
@@ -333,6 +349,31 @@ class HigherOrderTrees:
         table.flags.writeable = False
         return table
 
+    def _entropy(self, index: int) -> float:
+        beliefs = self._beliefs[index]
+        self._feasible(index, beliefs.arcs)
+        expected = [_expectation(self._marginals(index, "arc"), self._batch.scores(index))]
+        for name, one in self._factors.items():
+            expected.append(_expectation(beliefs.parts(name), one.table(index)))
+        # That of an approximation may fall below 0.
+        return max(0.0, beliefs.log_partition - exact_sum(expected))
+
+    def _log_prob(self, index: int, tree: Tree) -> float:
+        own, heads = self._batch.scores(index), tree.heads
+        if len(heads) != len(own) - 1:
+            raise ValueError(f"the tree has {len(heads)} words, the scores {len(own) - 1}")
+        words = np.arange(1, len(own))
+        cells = own[heads, words]
+        if own.ndim == 3:
+            labels = tree.labels
+            total = np.logaddexp.reduce(cells, axis=1)
+            cells = total if labels is None else cells[words - 1, np.asarray(labels)]
+        counts = np.bincount(heads, minlength=len(own))
+        if (counts > self._layouts[index].limits).any() or (cells == -np.inf).any():
+            return -math.inf
+        parts = [x for one in self._factors.values() for x in one.of_tree(index, heads)]
+        return exact_sum([*cells.tolist(), *parts]) - self._beliefs[index].log_partition
+
     def _min_risk(self, index: int) -> Tree:
         from crossarc.inference.runtime.scoring import best_labels
 
@@ -351,3 +392,8 @@ class HigherOrderTrees:
             return heads if heads[0] >= 0 else None
         problem = problem_of(self._layouts[index], arcs, {})
         return solve_dual(problem, np.ones(len(problem.score), np.int64)).heads
+
+
+def _expectation(probabilities: Floats, scores: Floats) -> float:
+    used = probabilities > 0.0
+    return float(probabilities[used] @ scores[used])

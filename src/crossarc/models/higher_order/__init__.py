@@ -1,0 +1,1 @@
+"""The linear model of second and third order: arcs, and parts of two or three arcs."""

@@ -1,0 +1,296 @@
+"""The linear model of second or third order: a first-order model prunes, factors score the rest.
+
+A tree's score is the sum over its arcs and over its parts of two or three arcs, each the sum of the
+weights of its features. The first-order model decides by its marginals which arcs are scored at
+all, and gives log p(l | h, m).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.inference import ProjectiveTrees, SpanningTrees
+from crossarc.inference.constraints import constrain
+from crossarc.inference.factors import Parts
+from crossarc.inference.pruning import prune
+from crossarc.models.encode import Encoded
+from crossarc.models.features import arc_plan
+from crossarc.models.higher_order.parts import PartList, PartScorer
+from crossarc.models.higher_order.templates import FACTOR_NAMES, part_plan
+from crossarc.models.kinds import RootRule
+from crossarc.models.linear import LinearModel
+from crossarc.models.protocol import ArcIndex, Described
+from crossarc.models.scorers import Arcs, ArcScorer, Scorer
+from crossarc.models.storage import check_format
+from crossarc.once import once
+from crossarc.treebank import Sentence
+
+__all__ = ["FactoredScores", "HigherOrderModel", "surviving_arcs"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_FORMAT = 1
+
+
+class HigherOrderModel(Described):
+    """Scores of arcs and of parts of several arcs, for the arcs that a first-order model keeps.
+
+    Args:
+        first: the first-order model.
+        order: 2 or 3.
+        projective, root: the trees that it is for.
+        bits: the tables have two to this power weights.
+        threshold: arcs below this probability are pruned; None for that of `prune`.
+
+    Attributes:
+        temperature: what scores are divided by.
+    """
+
+    kind = "graph"
+
+    def __init__(
+        self,
+        first: LinearModel,
+        *,
+        order: int,
+        projective: bool,
+        root: RootRule,
+        bits: int = 22,
+        threshold: float | None = None,
+    ) -> None:
+        self.first, self.order, self.labels = first, order, first.labels
+        self.projective, self.root = projective, root
+        self.temperature = 1.0
+        self._bits, self._threshold = bits, threshold
+        encoder = first.encoder
+        words = encoder.atoms, encoder.attributes
+        self.arcs = ArcScorer(arc_plan(*words), bits=bits, tag=first.arcs.tag)
+        self.parts = {
+            name: PartScorer(name, part_plan(name, *words), bits=bits)
+            for name in FACTOR_NAMES[order]
+        }
+
+    def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Encoded:
+        """Codes of all words; with `gold`, of their heads and labels too."""
+        return self.first.encode(sentences, gold=gold)
+
+    def score(self, sentences: Sequence[Sentence], *, threads: int | None = None) -> FactoredScores:
+        """The scores of a batch."""
+        encoded = self.encode(sentences)
+        return FactoredScores(self, encoded, self.surviving(encoded, threads=threads), threads)
+
+    def score_given(
+        self, sentences: Sequence[Sentence], *, threads: int | None = None
+    ) -> FactoredScores:
+        """The scores of a batch whose heads, where there are any, are certain.
+
+        Arcs are pruned among the trees with these heads, so that one is left.
+        """
+        encoded = self.encode(sentences, gold=True)
+        given = [encoded.gold_heads(index) for index in range(len(encoded))]
+        allowed = self.surviving(encoded, given, threads=threads)
+        return FactoredScores(self, encoded, allowed, threads)
+
+    def surviving(
+        self, encoded: Encoded, given: Sequence[Ints] | None = None, threads: int | None = None
+    ) -> Bools:
+        """Which arcs of all sentences are not pruned; see `surviving_arcs`."""
+        return surviving_arcs(
+            self.first,
+            encoded,
+            given,
+            projective=self.projective,
+            root=self.root,
+            threshold=self._threshold,
+            threads=threads,
+        )
+
+    def list_parts(self, encoded: Encoded, allowed: Bools) -> dict[str, PartList]:
+        """The parts of each factor that trees over the allowed arcs may have."""
+        return {
+            name: PartList.of_arcs(
+                allowed, encoded, name, projective=self.projective, single=self.root == "single"
+            )
+            for name in self.parts
+        }
+
+    @property
+    def scorers(self) -> dict[str, Scorer]:
+        """The tables of weights that training changes, by name."""
+        return {"arc": self.arcs, **self.parts}
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of all tables of weights, in float32; those of the first stage as `first.`..."""
+        own = {name: scorer.copy_weights() for name, scorer in self.scorers.items()}
+        return own | {f"first.{name}": table for name, table in self.first.state().items()}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Write weights into the tables; without those of the first stage, it stays as it is."""
+        for name, scorer in self.scorers.items():
+            scorer.thaw()[:] = state[name]
+        below = {
+            name: state[f"first.{name}"] for name in self.first.state() if f"first.{name}" in state
+        }
+        if below:
+            self.first.load_state(below)
+
+    def freeze(self, max_weights: int) -> None:
+        """Keep the largest weights of each table, at most so many, in 16 bits."""
+        for scorer in self.scorers.values():
+            scorer.freeze(scorer.thaw(), max_weights)
+
+    def summary(self) -> dict[str, str]:
+        """What the model is, line by line."""
+        tables = {name: np.count_nonzero(one.weights) for name, one in self.scorers.items()}
+        return {
+            "order": str(self.order),
+            "labels": str(len(self.labels)),
+            "weights": ", ".join(f"{name} {count:,}" for name, count in tables.items()),
+            "temperature": f"{self.temperature:.2f}",
+        }
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The weights, in 16 bits."""
+        own = {
+            f"{name}_{part}": tensor
+            for name, scorer in self.scorers.items()
+            for part, tensor in scorer.tensors().items()
+        }
+        return own | {f"first.{name}": tensor for name, tensor in self.first.tensors().items()}
+
+    def metadata(self) -> dict[str, Any]:
+        """All else that `restore` needs, for JSON."""
+        return {
+            "order_format": _FORMAT,
+            "order": self.order,
+            "projective": self.projective,
+            "root": self.root,
+            "bits": self._bits,
+            "threshold": self._threshold,
+            "temperature": self.temperature,
+            "first": self.first.metadata(),
+        }
+
+    @classmethod
+    def restore(
+        cls, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]
+    ) -> HigherOrderModel:
+        """The model that was saved as `tensors` and `metadata`.
+
+        Raises:
+            ModelError: the model has another format, or its parts do not fit each other.
+        """
+        check_format({"format": metadata["order_format"]}, _FORMAT)
+        below = {
+            name.removeprefix("first."): tensor
+            for name, tensor in tensors.items()
+            if name.startswith("first.")
+        }
+        model = cls(
+            LinearModel.restore(below, metadata["first"]),
+            order=metadata["order"],
+            projective=metadata["projective"],
+            root=metadata["root"],
+            bits=metadata["bits"],
+            threshold=metadata["threshold"],
+        )
+        model.temperature = metadata["temperature"]
+        for name, scorer in model.scorers.items():
+            scorer.restore({part: tensors[f"{name}_{part}"] for part in Scorer.PARTS})
+        return model
+
+
+class FactoredScores:
+    """The scores of a batch: arcs, -inf where they were pruned, and factors."""
+
+    def __init__(
+        self, model: HigherOrderModel, encoded: Encoded, allowed: Bools, threads: int | None = None
+    ) -> None:
+        self._model, self._encoded, self._threads = model, encoded, threads
+        flat = model.arcs.scores(encoded, threads)
+        flat /= model.temperature
+        flat[~allowed] = -np.inf
+        self.arcs: list[Floats] = encoded.split_arcs(flat)
+        self.part_lists = model.list_parts(encoded, allowed)
+
+    @once
+    def factors(self) -> dict[str, list[Parts]]:
+        """The scores of parts of each sentence, by factor."""
+        return {
+            name: parts.split(self.part_scores(name, parts))
+            for name, parts in self.part_lists.items()
+        }
+
+    def part_scores(self, factor: str, parts: PartList) -> Floats:
+        """The scores of any parts of a factor."""
+        scores = self._model.parts[factor].scores(self._encoded, parts, self._threads)
+        return scores / self._model.temperature
+
+    def label_log_probs(self, arcs: Sequence[ArcIndex]) -> list[Floats]:
+        """log p(l | h, m) of some arcs of each sentence: an array (arcs, labels) a sentence."""
+        some = Arcs.of_batch(self._encoded, arcs)
+        table = self._model.first.label_log_probs(some, self._threads)
+        ends = np.cumsum([len(heads) for heads, _ in arcs])
+        return np.split(table, ends[:-1]) if len(arcs) else []
+
+
+def surviving_arcs(
+    first: LinearModel,
+    encoded: Encoded,
+    given: Sequence[Ints] | None = None,
+    *,
+    projective: bool,
+    root: RootRule,
+    threshold: float | None = None,
+    threads: int | None = None,
+) -> Bools:
+    """Which arcs of all sentences stay after pruning by a first-order model, flat.
+
+    Those of the best tree always do, for a model of all trees also those of the best projective
+    one, so that both kinds of trees are possible.
+
+    Args:
+        given: heads of each sentence that are certain, -1 for others.
+    """
+    # Temperatures are not used: models of folds have none.
+    scores = encoded.split_arcs(first.arcs.scores(encoded, threads))
+    options: dict[str, Any] = {"threshold": threshold, "threads": threads}
+    if given is None:
+        kept = prune(scores, projective=projective, root=root, **options)
+    else:
+        kept = [
+            _prune_given(one, heads, projective, root, options)
+            for one, heads in zip(scores, given, strict=True)
+        ]
+    allowed = [one > -np.inf for one in kept]
+    if not projective and given is None:
+        trees: Any = ProjectiveTrees(scores, root=root, threads=threads)
+        for mask, tree in zip(allowed, trees.argmax(), strict=True):
+            mask[tree.heads, np.arange(1, len(mask))] = True
+    return np.concatenate([np.empty(0, np.bool_), *(mask.ravel() for mask in allowed)])
+
+
+def _prune_given(
+    scores: Floats, heads: Ints, projective: bool, root: RootRule, options: dict[str, Any]
+) -> Floats:
+    """The pruned scores of a sentence some of whose heads are certain, by the trees that it has.
+
+    Heads that cross, or several at the root, count more than the rule against them.
+    """
+    fixed = constrain(scores, heads={m: int(h) for m, h in enumerate(heads, 1) if h >= 0})
+    attempts: list[tuple[bool, RootRule]] = [
+        (projective, root),
+        (False, root),
+        (projective, "multi"),
+    ]
+    for is_projective, rule in attempts:
+        family: Any = ProjectiveTrees if is_projective else SpanningTrees
+        if family(fixed, root=rule, threads=1).log_partition() > -np.inf:
+            return np.asarray(prune(fixed, projective=is_projective, root=rule, **options))
+    return np.asarray(prune(fixed, projective=False, root="multi", **options))

@@ -1,0 +1,280 @@
+"""Training the model of second or third order.
+
+A first-order model is trained, and models of folds of the treebank, which prune the arcs of the
+sentences that they have not seen: so training prunes as parsing does. Gold arcs are always kept.
+Then passes over the treebank change the weights of arcs and parts by an objective of
+`crossarc.models.higher_order.objectives`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crossarc.learning import (
+    GROUPS,
+    AdaGrad,
+    Perceptron,
+    Progress,
+    Rule,
+    WeightTable,
+    fit_temperature,
+    learnable_heads,
+    run_passes,
+)
+from crossarc.models.encode import Encoded
+from crossarc.models.graph import GraphOptions
+from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel, surviving_arcs
+from crossarc.models.higher_order.objectives import Gradient, Trees, log_linear, max_margin
+from crossarc.models.linear import LinearModel
+from crossarc.models.protocol import tree_arcs
+from crossarc.models.training import train_linear
+from crossarc.treebank import Sentence
+
+__all__ = ["train_higher_order"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_FOLDS, _FOLD_PASSES = 4, 3
+# A temperature is fitted on so many words at most: each of its trials infers all probabilities.
+_CALIBRATION_WORDS = 1500
+_LEAST_PROBABILITY = 1e-12
+
+
+def train_higher_order(
+    sentences: Sequence[Sentence],
+    dev: Sequence[Sentence] = (),
+    *,
+    options: GraphOptions,
+    progress: Callable[[Progress], None] | None = None,
+) -> HigherOrderModel:
+    """A model of a treebank; heads that are missing are learnt around.
+
+    Args:
+        dev: held-out sentences: the pass that labels most of their arcs right is kept, and the
+            temperature is fitted on them.
+
+    Raises:
+        ModelError: there is no sentence with heads to learn from, or none among those held out.
+    """
+    chosen = options.resolved(sentences)
+    first = _train_first(sentences, dev, chosen, progress)
+    allowed = _fold_arcs(sentences, chosen, progress)
+    trees = Trees(bool(chosen.projective), chosen.root or "single", chosen.threads)
+    model = HigherOrderModel(
+        first, order=chosen.order, projective=trees.projective, root=trees.root
+    )
+    task = _Task(model, trees, sentences, dev, allowed, chosen)
+    run_passes(
+        task,
+        passes=chosen.passes,
+        batch=chosen.batch,
+        seed=chosen.seed,
+        patience=chosen.patience,
+        progress=progress,
+    )
+    model.load_state(task.kept)
+    model.freeze(chosen.max_weights)
+    if task.dev is not None:
+        _calibrate(model, task.dev, trees)
+    return model
+
+
+def _train_first(
+    sentences: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    options: GraphOptions,
+    progress: Callable[[Progress], None] | None,
+    passes: int | None = None,
+) -> LinearModel:
+    """A log-linear model of arcs; its progress has no scores, which are those of the whole."""
+    own = GraphOptions(
+        projective=options.projective,
+        root=options.root,
+        seed=options.seed,
+        threads=options.threads,
+        max_weights=options.max_weights,
+    )
+    if passes is not None:
+        own = replace(own, passes=passes)
+    report = None if progress is None else lambda state: progress(replace(state, scores={}))
+    return train_linear(sentences, dev, options=own, progress=report)
+
+
+def _fold_arcs(
+    sentences: Sequence[Sentence],
+    options: GraphOptions,
+    progress: Callable[[Progress], None] | None,
+) -> list[Bools]:
+    """The arcs [h, m] that survive in each sentence, by a model of other sentences."""
+    folds = np.arange(len(sentences)) % _FOLDS
+    kept: list[Bools] = [np.empty(0, np.bool_)] * len(sentences)
+    for fold in range(_FOLDS):
+        others = [one for one, k in zip(sentences, folds, strict=True) if k != fold]
+        if not any((one.heads >= 0).any() for one in others):
+            others = list(sentences)
+        pruner = _train_first(others, (), options, progress, _FOLD_PASSES)
+        numbers = np.flatnonzero(folds == fold).tolist()
+        encoded = pruner.encode([sentences[k] for k in numbers], gold=True)
+        for k, allowed in zip(numbers, _pruned(pruner, encoded, options), strict=True):
+            kept[k] = allowed
+    return kept
+
+
+def _pruned(pruner: LinearModel, encoded: Encoded, options: GraphOptions) -> list[Bools]:
+    """The surviving arcs, gold arcs among them, and arcs of trees with the heads that are known."""
+    rules: dict[str, Any] = {
+        "projective": bool(options.projective),
+        "root": options.root or "single",
+        "threads": options.threads,
+    }
+    squares = encoded.split_arcs(surviving_arcs(pruner, encoded, **rules))
+    for index, allowed in enumerate(squares):
+        heads = _learnable(encoded, index, options)
+        words = np.flatnonzero(heads >= 0) + 1
+        allowed[heads[words - 1], words] = True
+        if 0 < len(words) < len(heads):
+            one = encoded.select(np.array([index]))
+            allowed |= one.split_arcs(surviving_arcs(pruner, one, [heads], **rules))[0]
+    return squares
+
+
+def _learnable(encoded: Encoded, index: int, options: GraphOptions) -> Ints:
+    return learnable_heads(
+        encoded.gold_heads(index),
+        projective=bool(options.projective),
+        root=options.root or "single",
+    )
+
+
+class _Task:
+    """A model, the sentences it learns from, and those it is measured on."""
+
+    def __init__(
+        self,
+        model: HigherOrderModel,
+        trees: Trees,
+        sentences: Sequence[Sentence],
+        dev: Sequence[Sentence],
+        allowed: list[Bools],
+        options: GraphOptions,
+    ) -> None:
+        self.model, self.options, self._trees = model, options, trees
+        self.data = model.encode(sentences, gold=True)
+        self.sizes = self.data.sizes
+        self.dev = model.encode(dev, gold=True) if dev else None
+        self._dev_allowed = model.surviving(self.dev, threads=options.threads) if self.dev else None
+        self._heads = [_learnable(self.data, index, options) for index in range(len(self.data))]
+        self._allowed = allowed
+        self.rules = {
+            name: _rule(WeightTable(scorer.thaw()), options)
+            for name, scorer in model.scorers.items()
+        }
+        self.kept: dict[str, NDArray[Any]] = {}
+
+    def begin_pass(self, number: int) -> None:
+        """Leave the first pass, whose weights know little yet, out of the mean."""
+        if number == 2:
+            for rule in self.rules.values():
+                rule.restart_mean()
+
+    def learn(self, sentences: Ints) -> float:
+        """One step, with the weights as they are for the whole batch."""
+        batch, numbers = self.data.select(sentences), sentences.tolist()
+        allowed = np.concatenate([self._allowed[s].ravel() for s in numbers])
+        scores = FactoredScores(self.model, batch, allowed, self.options.threads)
+        heads = [self._heads[s] for s in numbers]
+        if self.options.learner == "loglinear":
+            loss, gradient = log_linear(self._trees, scores, heads)
+        else:
+            cost = 0.0 if self.options.learner == "perceptron" else 1.0
+            loss, gradient = max_margin(self._trees, scores, heads, cost)
+        self._gather(batch, gradient)
+        if self.options.learner == "mira":
+            self._scale_gradient(gradient.violation)
+        for rule in self.rules.values():
+            for group in range(GROUPS):
+                rule.step(group)
+            rule.advance()
+        return loss
+
+    def _gather(self, batch: Encoded, gradient: Gradient) -> None:
+        threads = self.options.threads
+        self.model.arcs.gather(batch, gradient.arcs, self.rules["arc"].table, threads)
+        for name, scorer in self.model.parts.items():
+            scorer.gather(batch, *gradient.parts[name], self.rules[name].table, threads)
+
+    def _scale_gradient(self, violation: float) -> None:
+        """MIRA (Crammer et al. 2006): the least change under which the batch has its margin."""
+        entries = [
+            (rule.table.gradient, rule.table.touched(group))
+            for rule in self.rules.values()
+            for group in range(GROUPS)
+        ]
+        norm = sum(
+            float(np.square(table[slots], dtype=np.float64).sum()) for table, slots in entries
+        )
+        factor = violation / norm if norm > 0.0 else 0.0
+        for table, slots in entries:
+            table[slots] *= np.float32(factor)
+
+    def end_pass(self, number: int) -> dict[str, float]:
+        """LAS and UAS of the held-out sentences, under the mean of the weights.
+
+        UAS decides where none of their labels is known, and LAS can only be 0.
+        """
+        if self.dev is None or self._dev_allowed is None:
+            return {}
+        current = {name: scorer.weights for name, scorer in self.model.scorers.items()}
+        for name, weights in self._means().items():
+            self.model.scorers[name].weights = weights
+        scores = FactoredScores(self.model, self.dev, self._dev_allowed, self.options.threads)
+        best = self._trees.best(scores.arcs, scores.factors)
+        for name, own in current.items():
+            self.model.scorers[name].weights = own
+        log_probs = scores.label_log_probs([tree_arcs(heads) for heads in best])
+        labels = np.concatenate([logs.argmax(axis=1) for logs in log_probs])
+        found = self.dev.attachment_scores(np.concatenate(best), labels, self.model.labels)
+        return found if (self.dev.gold_arcs()[1] >= 0).any() else dict(reversed(found.items()))
+
+    def _means(self) -> dict[str, NDArray[Any]]:
+        return {name: rule.mean() for name, rule in self.rules.items()}
+
+    def keep(self) -> None:
+        """Remember the mean of the weights."""
+        self.kept = self._means()
+
+
+def _rule(table: WeightTable, options: GraphOptions) -> Rule:
+    if options.learner in ("perceptron", "mira"):
+        return Perceptron(table)
+    return AdaGrad(table, rate=options.rate, inertia=options.inertia, l1=options.l1, l2=options.l2)
+
+
+def _calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None:
+    """Fit the temperature on sentences that were not trained on, by the log-loss of their heads."""
+    few = np.flatnonzero(np.cumsum(held_out.sizes) <= max(_CALIBRATION_WORDS, held_out.sizes[0]))
+    some = held_out.select(few)
+    allowed = model.surviving(some, threads=trees.threads)
+    scores = FactoredScores(model, some, allowed, trees.threads)
+    arcs, factors = scores.arcs, scores.factors
+
+    def loss(temperature: float) -> float:
+        marginals = trees.cooled(arcs, factors, temperature).marginals()
+        total = 0.0
+        for index, table in enumerate(marginals):
+            heads = some.gold_heads(index)
+            words = np.flatnonzero(heads >= 0) + 1
+            # What was pruned has no probability at any temperature.
+            words = words[arcs[index][heads[words - 1], words] > -np.inf]
+            found = np.maximum(table[heads[words - 1], words], _LEAST_PROBABILITY)
+            total -= float(np.log(found).sum())
+        return total
+
+    model.temperature = fit_temperature(loss, lowest=0.2, highest=50.0, tolerance=0.05)
