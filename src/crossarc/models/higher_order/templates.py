@@ -168,13 +168,13 @@ def part_plan(factor: str, atoms: Sequence[str], attributes: Sequence[str]) -> P
         [one for template in group for one in expanded(template, attributes)]
         for group in TEMPLATES[factor]
     ]
+    ordered = tuple(template for group in groups for template in group)
     words = [
         [[code_offset(atom, atoms) for atom in word.split()] for word in template.split("|")]
-        for group in groups
-        for template in group
+        for template in ordered
     ]
     longest = max(len(offsets) for template in words for offsets in template)
     table = np.full((len(words), len(words[0]), longest + 1), MISSING, np.int64)
     for t, k in product(range(len(words)), range(len(words[0]))):
         table[t, k, : len(words[t][k])] = words[t][k]
-    return Plan(table, np.cumsum([len(group) for group in groups]))
+    return Plan(table, np.cumsum([len(group) for group in groups]), ordered)
