@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -13,7 +14,13 @@ from hypothesis import strategies as st
 from support.statistics import assert_distribution
 
 from crossarc.inference.forest import Forest
-from crossarc.inference.forest.expectation import divergence, entropy, expectation
+from crossarc.inference.forest.arrays import add, close, open_chart, trimmed
+from crossarc.inference.forest.expectation import (
+    divergence,
+    entropy,
+    expectation,
+    hessian_product,
+)
 from crossarc.inference.forest.inside import inside_weights, log_total, marginals
 from crossarc.inference.forest.kbest import ranked, ranked_within
 from crossarc.inference.forest.sampling import sample, sample_distinct
@@ -157,3 +164,45 @@ def test_other_scores() -> None:
     other = np.log([0.25, 0.75])
     assert sum(log_total(forest.rescored(other))) == pytest.approx(0.0, abs=1e-15)
     assert other.flags.writeable
+
+
+@given(forests())
+def test_derivatives_of_marginals(forest: Forest) -> None:
+    """d P(part) / d t along scores + t values is a covariance: counts of the part, and values."""
+    assume(needed(forest))
+    listed = [parts_of(forest, one) for one in derivations(forest, forest.items - 1)]
+    assume(len(listed) < 300)
+    scores = np.array([math.fsum(forest.score[parts]) for parts in listed])
+    weights = np.exp(scores - scores.max())
+    chances = weights / weights.sum()
+    values = np.arange(1.0, 9.0)
+    totals = np.array([values[parts].sum() for parts in listed])
+    counts = np.array([np.bincount(parts, minlength=8) for parts in listed])
+    expected = (chances * (totals - chances @ totals)) @ counts
+    out = np.empty(8)
+    hessian_product(forest, values, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_a_chart_that_is_full() -> None:
+    """Item 0 has a part of its own, item 1 is not needed; the capacity is just enough."""
+
+    @numba.njit
+    def build() -> tuple[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        chart = open_chart(3, 4)
+        sizes = chart.first.shape[0], chart.left.shape[0]
+        add(chart, -1, -1, 0)
+        close(chart)
+        add(chart, -1, -1, 1)
+        close(chart)
+        add(chart, 0, -1, 2)
+        add(chart, 0, 0, 3)
+        goal = close(chart)
+        return sizes, trimmed(chart, goal)
+
+    sizes, (first, left, right, part) = build()
+    assert sizes == (4, 4)
+    assert first.tolist() == [0, 1, 3]
+    assert left.tolist() == [-1, 0, 0]
+    assert right.tolist() == [-1, -1, 0]
+    assert part.tolist() == [0, 2, 3]
