@@ -31,9 +31,9 @@ from support.harness import default_treebanks, medians
 
 import crossarc as ca
 from crossarc.inference.transition.attardi import Computations, TransitionScores
+from crossarc.models.generative.induction import Start
 from crossarc.models.transition import ConditionalTransitionModel
 from crossarc.models.transition.decoding import Method
-from crossarc.models.transition.em import Start
 
 Ints = NDArray[np.int64]
 SIZES = (10, 20, 30, 40)

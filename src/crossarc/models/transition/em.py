@@ -285,11 +285,15 @@ class TransitionProblem:
         words = self._pairs % self._size - WORDS
         keys = np.concatenate([self._tops * outcomes + words, tops * outcomes + outcomes - 1])
         order = np.argsort(keys)
-        first = keys[order], np.concatenate([c.shifts, c.reductions])[order], outcomes
-        one = _events(self._pairs, ONE), c.one.reshape(-1), ONE
-        two = _events(self._triples, TWO), c.two.reshape(-1), TWO
-        tables = [BackoffTable.of_events(*table, self._prior) for table in (first, one, two)]
-        return BackoffTables(*tables, self._size, self._proper)
+        first = np.concatenate([c.shifts, c.reductions])[order]
+        table = BackoffTable.of_events
+        return BackoffTables(
+            table(keys[order], first, outcomes, self._prior),
+            table(_events(self._pairs, ONE), c.one.reshape(-1), ONE, self._prior),
+            table(_events(self._triples, TWO), c.two.reshape(-1), TWO, self._prior),
+            self._size,
+            self._proper,
+        )
 
 
 def _smoothed(counts: Floats, totals: Floats, prior: float, outcomes: int) -> Floats:
