@@ -158,7 +158,7 @@ def test_no_distribution(covington: Parser, bank: list[Sentence]) -> None:
         ({"bean": 4}, "bean: no such option of the kind 'graph': use projective, root,"),
         ({"passes": 0}, "passes: must be at least 1: got 0"),
         ({"root": "none"}, 'root: must be "single" or "multi": got'),
-        ({"learner": "magic"}, 'learner: must be "loglinear" or "perceptron": got'),
+        ({"learner": "magic"}, 'learner: must be "loglinear", "perceptron", "mira" or'),
         ({"kind": "covington", "max_degree": -1}, "max_degree: must be at least 0: got -1"),
         ({"kind": "covington", "beam": 0}, "beam: must be at least 1: got 0"),
         ({"kind": "covington", "learner": "loglinear"}, 'learner: must be "perceptron": got'),
