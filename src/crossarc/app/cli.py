@@ -29,6 +29,7 @@ from crossarc.app.commands.parse import parse
 from crossarc.app.commands.perplexity import perplexity
 from crossarc.app.commands.review import review
 from crossarc.app.commands.serve import serve
+from crossarc.app.commands.split import split
 from crossarc.app.commands.stats import stats
 from crossarc.app.commands.train import train
 from crossarc.app.commands.warmup import warmup
@@ -61,6 +62,7 @@ COMMANDS = (
     evaluate,
     draw,
     convert,
+    split,
     serve,
     warmup,
     demo,

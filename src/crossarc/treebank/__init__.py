@@ -5,6 +5,7 @@ from __future__ import annotations
 from crossarc.treebank.conllx import read_conllx, write_conllx
 from crossarc.treebank.plus import PlusSentence, without_extra_columns
 from crossarc.treebank.reader import SentenceReader, read_conllu
+from crossarc.treebank.records import write_json
 from crossarc.treebank.sample import SAMPLE_PATH, sample
 from crossarc.treebank.sentence import Sentence
 from crossarc.treebank.word import EmptyNode, MultiwordToken, Word
@@ -25,4 +26,5 @@ __all__ = [
     "without_extra_columns",
     "write_conllu",
     "write_conllx",
+    "write_json",
 ]

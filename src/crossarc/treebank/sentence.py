@@ -29,6 +29,7 @@ from crossarc.treebank.columns import (
     parsed_features,
 )
 from crossarc.treebank.hints import SENTENCE, attribute_error
+from crossarc.treebank.records import record
 from crossarc.treebank.rows import (
     BYTE_ORDER_MARK,
     missing_break,
@@ -363,6 +364,10 @@ class Sentence:
         """The sentence as text, ending in a blank line."""
         raw = bytes(self).removeprefix(BYTE_ORDER_MARK)
         return (raw + missing_break(raw)).decode()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that the sentence says, as values that JSON has; `_` is None."""
+        return record(self)
 
     def __bytes__(self) -> bytes:
         """The sentence as it stands in a file: unchanged but for what was written."""

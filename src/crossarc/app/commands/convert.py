@@ -1,4 +1,4 @@
-"""`crossarc convert`: between CoNLL-U and CoNLL-X, crossing trees and projective ones; a check."""
+"""`crossarc convert`: CoNLL-U, CoNLL-X and JSON, crossing trees and projective ones; a check."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["convert"]
 
 
+class Target(StrEnum):
+    """What can be written."""
+
+    conllu = "conllu"
+    conllx = "conllx"
+    json = "json"
+
+
 class Method(StrEnum):
     """How to make a tree projective."""
 
@@ -52,7 +60,9 @@ def convert(
     file: Annotated[str, typer.Argument(metavar="IN", help="Treebank.")] = "-",
     output: OutputOption = "-",
     source: SourceFormatOption = Format.conllu,
-    target: Annotated[Format, typer.Option("--to", help="Format of the output.")] = Format.conllu,
+    target: Annotated[
+        Target, typer.Option("--to", help="Format of the output; json is one object a line.")
+    ] = Target.conllu,
     method: Annotated[
         Method | None,
         typer.Option(
@@ -76,17 +86,19 @@ def convert(
 
     --projectivize and --deprojectivize rewrite HEAD and DEPREL where a tree changes, nothing else.
     """
-    from crossarc.treebank import write_conllu, write_conllx
+    from crossarc.treebank import write_conllu, write_conllx, write_json
 
     transform = _chosen_transform(method, encoding, undo)
     reader = open_treebank(file, format=source, on_error=on_error)
     sentences: Iterator[Sentence] = Progress(reader)
     if transform is not None:
         sentences = _Transformed(sentences, transform, reader, on_error)
-    if target is Format.conllx:
+    if target is Target.conllx:
         lost = write_conllx(sentences, output)
         if dropped := ", ".join(f"{count:,} {kind}" for kind, count in lost.items() if count):
             print(f"crossarc: CoNLL-X has no place for: {dropped}", file=sys.stderr)
+    elif target is Target.json:
+        write_json(sentences, output)
     else:
         write_conllu(sentences, output)
     report_skipped(reader)
