@@ -108,11 +108,9 @@ class PackedFactor(FactorScores):
             values = given.at(cells)
         else:
             values = np.where(cells >= 0, given.reshape(-1)[cells], 0.0).astype(np.float64)
-            shape = given.shape
-            if not np.isfinite(values).all():
-                self._note_forbidden(
-                    index, values, lambda first: np.unravel_index(cells[first], shape)
-                )
+        if not np.isfinite(values).all():
+            shape = self.factor.shape(self._batch.width(index))
+            self._note_forbidden(index, values, lambda first: np.unravel_index(cells[first], shape))
         self._packed.append(values)
         self._numbers.append(None)
         self._given.append(PackedArray(self._kind, layout, values))
