@@ -220,6 +220,46 @@ def test_only_parts_that_a_tree_may_have_count() -> None:
         assert trees.log_partition() == pytest.approx(free, abs=1e-14)
 
 
+@pytest.mark.parametrize("names", [("sibling",), ("grandchild",), tuple(PARTS)])
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_an_arc_without_any_part_is_a_forbidden_arc(names: tuple[str, ...], scale: float) -> None:
+    """Dropped from the forest, or never in it; with siblings alone never in the kernels' charts."""
+    n = 14
+    rng = np.random.default_rng(len(names))
+    scores = rng.normal(0, scale, (n + 1, n + 1))
+    factors = {name: rng.normal(0, scale, (n + 1,) * ORDERS[name]) for name in names}
+    lost = rng.random(scores.shape) < 0.6
+    lost[0] = False  # a grandchild part needs a grandparent
+    stricter = {name: factor.copy() for name, factor in factors.items()}
+    if "sibling" in names:
+        stricter["sibling"][np.broadcast_to(lost[:, None], (n + 1,) * 3)] = -np.inf
+    else:
+        stricter["grandchild"][:, lost] = -np.inf
+    parts = ProjectiveTrees(scores, root="multi", **stricter)
+    arcs = ProjectiveTrees(np.where(lost, -np.inf, scores), root="multi", **factors)
+    assert parts.log_partition() == pytest.approx(arcs.log_partition(), rel=1e-13)
+    assert_log_marginals(parts.log_marginals(), arcs.log_marginals())
+    for name in names:
+        assert_log_marginals(parts.log_marginals(name), arcs.log_marginals(name))
+    assert parts.entropy() == pytest.approx(arcs.entropy(), rel=1e-11, abs=1e-13)
+    for one, other in zip(parts.kbest(20), arcs.kbest(20), strict=True):
+        assert key_of(one) == key_of(other)
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_limits_of_modifiers(root: str) -> None:
+    names = ("sibling", "grandchild")
+    scores, factors = drawn(5, names, 1.0, 0.1, 4)
+    limits = np.array([2, 1, 2, 3, 2, 2])
+    truth = enumerated(scores, root, factors, limits)
+    trees = ProjectiveTrees(scores, root=root, max_modifiers=limits, **factors)
+    assert_all_answers(trees, truth, factors)
+    wider = enumerated(scores, root, factors)
+    others = ProjectiveTrees(scores, root=root, **factors)
+    assert trees.kl(others) == pytest.approx(truth.kl(wider), rel=1e-12)
+    assert others.kl(trees) == math.inf == wider.kl(truth)
+
+
 class TestSibling(HigherOrder, SumLaws, InformationLaws):
     """Parts with low scores are forbidden in sentences of four and five words.
 
