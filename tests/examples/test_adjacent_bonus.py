@@ -18,7 +18,7 @@ from support.law_base import assert_accurate, assert_marginals, law
 from support.laws import DistributionLaws
 from support.score_strategies import MODERATE, Scores
 
-from crossarc import Parts, ScoreError
+from crossarc import Parts, ProjectiveTrees, ScoreError
 
 FILE = ROOT / "examples" / "adjacent_bonus.py"
 
@@ -135,3 +135,22 @@ def test_the_bonus_is_checked_like_any_factor() -> None:
 def test_the_file_is_short() -> None:
     """What it takes to add a model: rules, emitter and a class."""
     assert len(FILE.read_text(encoding="utf-8").splitlines()) <= 80
+
+
+@pytest.mark.parametrize("form", ["dense", "parts"])
+def test_a_part_may_be_forbidden(form: str) -> None:
+    """Here it is an arc, which can be forbidden in the scores as well."""
+    scores = np.random.default_rng(4).normal(size=(8, 8))
+    stricter = scores.copy()
+    index = np.array([[2, 3], [5, 4], [0, 1]])
+    stricter[tuple(index.T)] = -np.inf
+    given: Any = Parts(index, np.full(3, -np.inf))
+    if form == "dense":
+        given = np.where(stricter > -np.inf, 0.0, -np.inf)
+    trees, expected = example.AdjacentTrees(scores, adjacent=given), ProjectiveTrees(stricter)
+    assert trees.log_partition() == pytest.approx(expected.log_partition(), rel=1e-14)
+    assert_marginals(trees.marginals(), expected.marginals())
+    assert not trees.marginals("adjacent")[tuple(index.T) if form == "dense" else ()].any()
+    assert [t.heads.tolist() for t in trees.kbest(9)] == [
+        t.heads.tolist() for t in expected.kbest(9)
+    ]

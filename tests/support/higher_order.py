@@ -8,15 +8,19 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from crossarc import Parts, ProjectiveTrees
 from support.brute_force import BruteForce, Heads, projective_tree, sibling_parts
+from support.law_base import assert_accurate, assert_log_marginals, assert_marginals, key_of
 from support.trees import all_trees
 
 __all__ = [
     "ORDERS",
     "PARTS",
     "SUBSETS",
+    "assert_all_answers",
     "enumerated",
     "factor_log_marginals",
     "mirrored_factors",
@@ -97,6 +101,35 @@ def factor_log_marginals(truth: BruteForce, factors: Mapping[str, Floats]) -> di
         found[name] = truth.part_log_marginals[start : start + factor.size].reshape(factor.shape)
         start += factor.size
     return found
+
+
+def assert_all_answers(
+    trees: ProjectiveTrees,
+    truth: BruteForce,
+    factors: Mapping[str, Floats],
+    given: Mapping[str, Any] | None = None,
+) -> None:
+    """log Z, marginals of every kind of part, the complete list, entropy.
+
+    Args:
+        given: the factors in the form in which `trees` has them, by default arrays.
+    """
+    assert_accurate(trees.log_partition(), truth.log_partition())
+    assert_marginals(trees.marginals(), truth.marginals)
+    for name, logs in factor_log_marginals(truth, factors).items():
+        form = None if given is None else given[name]
+        own = logs[tuple(form.index.T)] if isinstance(form, Parts) else logs
+        assert_log_marginals(trees.log_marginals(name), own)
+        assert_marginals(trees.marginals(name), np.exp(own))
+    assert_accurate(trees.entropy(), truth.entropy())
+    rounding = 1e-13 * max(1.0, np.abs(truth.tree_scores()).max())
+    assert trees.argmax().score == pytest.approx(truth.score(truth.trees[0]), abs=rounding)
+    ranked = list(trees.kbest(2000))
+    assert {key_of(tree) for tree in ranked} == {tree.key for tree in truth.trees}
+    assert len(ranked) == len(truth.trees)
+    found = [tree.score for tree in ranked]
+    np.testing.assert_allclose(found, truth.tree_scores(), rtol=0.0, atol=rounding)
+    np.testing.assert_allclose(trees.max_marginals(), truth.max_marginals(), atol=rounding)
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from crossarc import ProjectiveTrees
 from support.brute_force import BruteForce
@@ -19,6 +20,8 @@ from support.sibling_cases import as_parts
 
 __all__ = ["HigherOrder", "HigherOrderLaws"]
 
+Floats = NDArray[np.float64]
+
 
 class HigherOrder:
     """Every length of sentence has its factors, as arrays for odd lengths, else as Parts."""
@@ -28,8 +31,12 @@ class HigherOrder:
     limit: int | None = None
     permutable = False
 
+    def factor(self, name: str, n: int) -> Floats:
+        """As an array."""
+        return mirrored_factors(n)[name]
+
     def _given(self, name: str, n: int) -> Any:
-        factor = mirrored_factors(n)[name]
+        factor = self.factor(name, n)
         return factor if n % 2 else as_parts(factor)
 
     def distribution(self, scores: Any, root: str = "single", **options: Any) -> ProjectiveTrees:
@@ -45,7 +52,7 @@ class HigherOrder:
         return ProjectiveTrees(scores, root=root, max_modifiers=self.limit, **factors, **options)
 
     def enumerate(self, scores: Scores, root: str) -> BruteForce:
-        factors = {name: mirrored_factors(len(scores) - 1)[name] for name in self.names}
+        factors = {name: self.factor(name, len(scores) - 1) for name in self.names}
         return enumerated(scores, root, factors, self.limit and np.full(len(scores), self.limit))
 
 
@@ -68,8 +75,9 @@ class HigherOrderLaws(HigherOrder, DistributionLaws):
         scores = np.full((4, 4), -np.inf)
         scores[[0, 0, 1], [1, 3, 2]] = 0.0
         self._assert_infeasible(scores, "single")
-        factors = mirrored_factors(3)
-        only = sum(factors[name][part] for name in PARTS for part in PARTS[name]((0, 1, 0)))
+        only = sum(
+            self.factor(name, 3)[part] for name in self.names for part in PARTS[name]((0, 1, 0))
+        )
         total = self.distribution(scores, "multi").log_partition()
         assert total == pytest.approx(only, abs=1e-15)
 

@@ -35,7 +35,7 @@ ROOMS = {
     "text": Room("text to words", 4.1),
     "inference": Room("batches of scores", 1.9),
     "inference.higher": Room("crossing trees, higher order", 9.8),
-    "inference.forest": Room("packed forests", 9.6),
+    "inference.forest": Room("packed forests", 10.2),
     "inference.projective": Room("projective trees", 44.7),
     "inference.projective.automata": Room("projective trees, higher order", 12.0),
     "inference.spanning": Room("spanning trees", 42.3),

@@ -15,6 +15,7 @@ from support.higher_order import (
     ORDERS,
     PARTS,
     SUBSETS,
+    assert_all_answers,
     enumerated,
     factor_log_marginals,
     usable_parts,
@@ -45,24 +46,6 @@ def drawn(n: int, names: Any, kind: str, seed: int = 0) -> tuple[Floats, dict[st
         lost[np.arange(n), np.arange(1, n + 1)] = False
         scores[lost] = -np.inf
     return scores, factors
-
-
-def assert_all_answers(trees: ProjectiveTrees, truth: Any, factors: dict[str, Floats]) -> None:
-    """log Z, marginals of every kind of part, the complete list, entropy."""
-    assert_accurate(trees.log_partition(), truth.log_partition())
-    assert_marginals(trees.marginals(), truth.marginals)
-    for name, logs in factor_log_marginals(truth, factors).items():
-        assert_log_marginals(trees.log_marginals(name), logs)
-        assert_marginals(trees.marginals(name), np.exp(logs))
-    assert_accurate(trees.entropy(), truth.entropy())
-    rounding = 1e-13 * max(1.0, np.abs(truth.tree_scores()).max())
-    assert trees.argmax().score == pytest.approx(truth.score(truth.trees[0]), abs=rounding)
-    ranked = list(trees.kbest(2000))
-    assert {key_of(tree) for tree in ranked} == {tree.key for tree in truth.trees}
-    assert len(ranked) == len(truth.trees)
-    found = [tree.score for tree in ranked]
-    np.testing.assert_allclose(found, truth.tree_scores(), rtol=0.0, atol=rounding)
-    np.testing.assert_allclose(trees.max_marginals(), truth.max_marginals(), atol=rounding)
 
 
 @pytest.mark.parametrize("root", ROOTS)

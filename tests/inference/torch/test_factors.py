@@ -98,6 +98,8 @@ def enumerated(scores: Any, factors: dict[str, Any], index: int, root: str) -> t
                     terms.append(one[(index, *part)])
                 elif (index, *part) in listed[name]:
                     terms.append(one.score[listed[name][index, *part]])
+        if any(one.detach() == -math.inf for one in terms):
+            continue
         trees.append(heads)
         totals.append(torch.stack(terms).sum())
     return trees, torch.stack(totals)
@@ -266,6 +268,104 @@ def test_no_tree() -> None:
         for question in (ct.marginals, ct.entropy, ct.argmax):
             with pytest.raises(InfeasibleError, match="sentence 1: no tree is possible"):
                 question(own, LENGTHS, projective=True, **factors)
+
+
+def forbidding(name: str, form: str) -> Any:
+    """A factor that forbids some of the parts of all sentences but the second."""
+    given = factor(name, form)
+    scores = score_tensor(given)
+    share = 0.7 if name == "tri_sibling" else 0.15  # few trees have three siblings
+    lost = torch.tensor(np.random.default_rng(3).random(scores.shape) < share)
+    if form == "parts":
+        lost &= given.index[:, 0] != 1
+    else:
+        lost[1] = False
+    return with_scores(given, scores.masked_fill(lost, -math.inf))
+
+
+def assert_gradients(ours: Any, theirs: Any, tensors: list[Any]) -> None:
+    """The same, and 0 for what is forbidden."""
+    expected = torch.autograd.grad(theirs, tensors, allow_unused=True)
+    for tensor, one, other in zip(
+        tensors, torch.autograd.grad(ours, tensors), expected, strict=True
+    ):
+        torch.testing.assert_close(one, torch.zeros_like(one) if other is None else other)
+        assert (one[torch.isneginf(tensor)] == 0.0).all()
+
+
+@pytest.mark.parametrize("names", NAMES, ids="+".join)
+@pytest.mark.parametrize("form", FORMS)
+def test_forbidden_parts(names: list[str], form: str) -> None:
+    """log Z, entropy, marginals and their derivatives, and those of divergences."""
+    options: dict[str, Any] = {"root": "multi", "projective": True}
+    scores, factors, tensors = leaves(
+        arc_scores(forbid=False), {name: forbidding(name, form) for name in names}
+    )
+    each = each_log_prob(scores, factors, "multi")
+    assert 2 < len(each[0]) < len(trees_of(4, "multi"))
+    assert_gradients(
+        ct.log_partition(scores, LENGTHS, **options, **factors).sum(),
+        log_zs(scores, factors, "multi").sum(),
+        tensors,
+    )
+    ours = ct.entropy(scores, LENGTHS, **options, **factors).sum()
+    assert_gradients(ours, entropies(scores, factors, "multi").sum(), tensors)
+    for rank, part in enumerate(["arc", *names]):
+        found = ct.marginals(scores, LENGTHS, part=part, **options, **factors)
+        truth = log_zs(scores, factors, "multi").sum()
+        expected = torch.autograd.grad(truth, tensors, create_graph=True)[rank]
+        torch.testing.assert_close(found, expected)
+        assert_gradients((found**2).sum(), (expected**2).sum(), tensors)
+    p = ct.DependencyTrees(scores, LENGTHS, **options, **factors)
+    # q forbids the same parts.
+    others = {
+        name: with_scores(one, torch.where(score_tensor(one) > -math.inf, 0.3, -math.inf).double())
+        for name, one in factors.items()
+    }
+    q = ct.DependencyTrees(0.5 * scores.detach(), LENGTHS, **options, **others)
+    theirs = each_log_prob(0.5 * scores.detach(), others, "multi")
+    truth = torch.stack([(a.exp() * (a - b)).sum() for a, b in zip(each, theirs, strict=True)])
+    torch.testing.assert_close(p.kl(q), truth)
+    assert_gradients(p.kl(q).sum(), truth.sum(), tensors)
+    free = ct.DependencyTrees(scores.detach(), LENGTHS, **options)
+    kl = free.kl(p)
+    assert torch.isposinf(kl)[:2].tolist() == [True, False]
+    for gradient in torch.autograd.grad(kl.sum(), tensors):
+        assert torch.isfinite(gradient).all()
+    assert torch.isfinite(p.kl(free)).all()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_log_probability_of_a_forbidden_tree(form: str) -> None:
+    scores, factors, tensors = leaves(
+        arc_scores(forbid=False), {name: forbidding(name, form) for name in known_factors()}
+    )
+    distribution = ct.DependencyTrees(scores, LENGTHS, root="multi", projective=True, **factors)
+    possible = set(enumerated(scores, factors, 0, "multi")[0])
+    every = trees_of(4, "multi")
+    heads = torch.full((len(every), 3, 4), -1)
+    heads[:, 0] = torch.tensor(every)
+    heads[:, 1, :2], heads[:, 2, :3] = torch.tensor([0, 1]), torch.tensor([0, 1, 2])
+    logs = distribution.log_prob(indicators(ct.Trees(heads, None), scores.detach()))
+    found = {tree for tree, log in zip(every, logs[:, 0].tolist(), strict=True) if log > -math.inf}
+    assert found == possible
+    for tensor, gradient in zip(tensors, torch.autograd.grad(logs.sum(), tensors), strict=True):
+        assert torch.isfinite(gradient).all()
+        assert (gradient[torch.isneginf(tensor)] == 0.0).all()
+
+
+def test_all_trees_are_forbidden() -> None:
+    grandchild, sibling = torch.zeros(3, *[WIDTH] * 3), torch.zeros(3, *[WIDTH] * 3)
+    sibling[1] = -math.inf
+    for given in ({"sibling": sibling}, {"sibling": sibling, "grandchild": grandchild}):
+        scores, factors, tensors = leaves(torch.zeros(3, WIDTH, WIDTH), given)
+        log_z = ct.log_partition(scores, LENGTHS, projective=True, **factors)
+        assert torch.isneginf(log_z).tolist() == [False, True, False]
+        for gradient in torch.autograd.grad(log_z[[0, 2]].sum(), tensors):
+            assert torch.isfinite(gradient).all()
+            assert not gradient[1].any()
+        with pytest.raises(InfeasibleError, match="sentence 1: no tree is possible"):
+            ct.marginals(scores, LENGTHS, part="sibling", projective=True, **factors)
 
 
 @pytest.mark.parametrize("names", NAMES, ids="+".join)

@@ -3,8 +3,8 @@
 Scores are padded tensors (batch, n+1, n+1) or (batch, n+1, n+1, labels), float32 or float64, with
 `lengths` for the words of each sentence; results have their dtype, and are computed in float64 by
 the kernels that serve NumPy arrays. `log_partition`, `marginals` and `entropy` have gradients,
-`log_partition` second ones too, in the scores of arcs and of factors. Forbidden arcs (-inf) and
-padding get a gradient of exactly 0.
+`log_partition` second ones too, in the scores of arcs and of factors. Arcs and parts forbidden by
+-inf, and padding, get a gradient of exactly 0.
 
 PyTorch comes with the extra `crossarc[torch]`.
 """

@@ -19,6 +19,7 @@ from crossarc.inference.torch.factors import (
     align,
     checked_factors,
     factor_scores,
+    fixed_where_forbidden,
 )
 from crossarc.inference.torch.gradients import Divergence
 from crossarc.inference.torch.trees import Trees, indicators, tree_heads
@@ -63,7 +64,7 @@ class DependencyTrees(Distribution):  # type: ignore[misc]  # torch is not there
 
     @constraints.dependent_property(is_discrete=True)  # type: ignore[untyped-decorator]
     def support(self) -> Any:
-        """The trees that the distribution is over, apart from forbidden arcs."""
+        """The trees that the distribution is over, apart from forbidden arcs and parts."""
         return _AreTrees(self)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> DependencyTrees:
@@ -144,10 +145,11 @@ class DependencyTrees(Distribution):  # type: ignore[misc]  # torch is not there
         return _divergence(self, other, is_kl=True)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The log-probability of trees, (..., batch); -inf for a forbidden arc."""
+        """The log-probability of trees, (..., batch); -inf with a forbidden arc or part."""
         if self._validate_args:
             self._validate_sample(value)
-        used = torch.where(value > 0, self.scores, torch.zeros_like(self.scores))
+        scores = fixed_where_forbidden(self.scores)
+        used = torch.where(value > 0, scores, torch.zeros_like(scores))
         total = used.flatten(-len(self.event_shape)).sum(-1)
         if self.factors:
             events = value.expand(torch.broadcast_shapes(value.shape, self.scores.shape))

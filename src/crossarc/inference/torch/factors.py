@@ -23,6 +23,7 @@ __all__ = [
     "align",
     "checked_factors",
     "factor_scores",
+    "fixed_where_forbidden",
     "known_factors",
     "score_tensor",
 ]
@@ -37,7 +38,7 @@ class Parts:
     Args:
         index: (p, 1 + k), whole numbers: of each part the sentence, then its index in the dense
             array of that sentence; none twice, in any order.
-        score: (p,), natural logarithms; gradients are those of this tensor.
+        score: (p,), natural logarithms, -inf forbids a part; gradients are those of this tensor.
 
     Raises:
         ScoreError: tensors of a wrong shape or dtype.
@@ -65,6 +66,11 @@ class Parts:
         """The same factor as a dense tensor, with gradients."""
         whole = self.score.new_zeros((batch, *[width] * (self.index.shape[1] - 1)))
         return whole.index_put(tuple(self.index.T), self.score)
+
+
+def fixed_where_forbidden(scores: Tensor) -> Tensor:
+    """The same scores; those of -inf are constants, so that their gradients are 0."""
+    return scores.masked_fill(scores == -torch.inf, -torch.inf)
 
 
 FactorTensor: TypeAlias = "Tensor | Parts | None"
@@ -265,7 +271,7 @@ def _part_scores(name: str, factor: Any, heads: Ints, words: Sequence[int]) -> T
     else:
         chosen = scores[tuple(torch.from_numpy(index).T)]
     return scores.new_zeros(len(heads)).index_add(
-        0, torch.from_numpy(owner).to(scores.device), chosen
+        0, torch.from_numpy(owner).to(scores.device), fixed_where_forbidden(chosen)
     )
 
 
