@@ -6,6 +6,7 @@ remember, so that a run can be left and resumed with the same numbers. The line 
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -73,17 +74,20 @@ class Descent(ABC):
             return False
         # As in SciPy's own optimisers: the first step is as long as the gradient is, at most.
         before = self.value + np.sqrt(-slope) / 2.0 if self._before is None else self._before
-        length = line_search(
-            lambda x: self._evaluate(x)[0],
-            lambda x: self._evaluate(x)[1],
-            self.point,
-            direction,
-            self.gradient,
-            self.value,
-            before,
-            c2=self.curvature,
-            maxiter=_SEARCHES,
-        )[0]
+        with warnings.catch_warnings():
+            # A search that fails says so by its result, too.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            length = line_search(
+                lambda x: self._evaluate(x)[0],
+                lambda x: self._evaluate(x)[1],
+                self.point,
+                direction,
+                self.gradient,
+                self.value,
+                before,
+                c2=self.curvature,
+                maxiter=_SEARCHES,
+            )[0]
         if length is None:
             return False
         step = length * direction
