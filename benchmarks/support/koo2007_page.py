@@ -57,7 +57,7 @@ def write_page(results: Path, treebanks: Path, names: Sequence[str]) -> None:
         for path in sorted(results.glob("*.json"))
     }
     known = {name: Treebank.read(treebanks / name) for name in names}
-    template = (results.parent.parent / "templates" / "koo2007.md").read_text(encoding="utf-8")
+    template = (results.parent.parent / "templates" / "koo2007.txt").read_text(encoding="utf-8")
     parts = {
         "DATA": data_table(known),
         "TABLE_2": table_2(cells, names, "uas"),

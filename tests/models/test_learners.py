@@ -242,6 +242,7 @@ def test_a_tree_of_another_kind_is_replaced_by_the_nearest() -> None:
         ({"c": float("inf")}, "c: must be a number above 0"),
         ({"kbest": 3}, 'kbest: is for the learner "mira" only'),
         ({"order": 2, "optimizer": "eg"}, "optimizer: is for order 1 only"),
+        ({"order": 2, "c": 1.0}, "c: is for order 1 only"),
         ({"order": 3, "checkpoint": "x"}, "checkpoint: is for order 1 only"),
         ({"optimizer": "newton"}, "optimizer: must be"),
     ],

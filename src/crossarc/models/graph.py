@@ -28,6 +28,8 @@ _DEFAULTS = {
     2: {"learner": "maxmargin", "rate": 0.01},
 }
 
+_MARGIN_RATE = 0.03
+
 # Of first order: what each learner can be solved by, the first by default; and how many passes
 # are made, at most, where none are given.
 _OPTIMIZERS = {
@@ -56,7 +58,7 @@ class GraphOptions(TrainOptions):
             "cg" (conjugate gradient), "lbfgs" and "eg" (exponentiated gradient) to the optimum of
             C times the sum of losses plus |w|^2 / 2 (Koo et al. 2007), C being `c`.
         c: of the objective; for MIRA the most that a sentence may change the weights by. By default
-            AdaGrad has its own penalties, MIRA 0.1, and the others 0.1.
+            AdaGrad has its own penalties; of MIRA 0.1, max-margin 0.03, log-linear models 0.5.
         passes: by default 6, 50 of "cg" and "lbfgs", 30 of "eg".
         kbest, cost_augmented: for MIRA of first order, how many trees must be beaten, and whether
             they are the best by score and errors or by score alone.
@@ -65,7 +67,8 @@ class GraphOptions(TrainOptions):
         checkpoint: a file to write the state of training to after each pass. Training resumes from
             it where it exists, and removes it at the end. First order only.
         batch, patience: as in `run_passes`.
-        rate, inertia, l1, l2: as in `AdaGrad`; the rate is by default 0.1 for arcs, 0.01 for parts.
+        rate, inertia, l1, l2: as in `AdaGrad`; the rate is that of arcs and parts, by default 0.1
+            in first order, 0.03 with "maxmargin" there, and 0.01 in higher order.
         max_weights: the weights of largest magnitude are kept, at most so many a table.
     """
 
@@ -104,6 +107,8 @@ class GraphOptions(TrainOptions):
     def __post_init__(self) -> None:
         # Slots make a new class, so that super() without arguments would not find its own.
         TrainOptions.__post_init__(self)
+        if self.rate is None and self.order == 1 and self.learner == "maxmargin":
+            object.__setattr__(self, "rate", _MARGIN_RATE)
         for name, default in _DEFAULTS[min(self.order, 2)].items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
@@ -115,8 +120,9 @@ class GraphOptions(TrainOptions):
     def _check_optimizer(self) -> None:
         """Refuse combinations that make no sense."""
         if self.order > 1:
-            for name in ("optimizer", "c", "kbest", "checkpoint"):
-                if getattr(self, name) not in (None, 1, "stochastic"):
+            first_only = {"optimizer": "stochastic", "c": None, "kbest": 1, "checkpoint": None}
+            for name, default in first_only.items():
+                if getattr(self, name) != default:
                     raise OptionError("is for order 1 only", name)
         elif self.optimizer not in _OPTIMIZERS[self.learner]:
             fitting = quoted(_OPTIMIZERS[self.learner])

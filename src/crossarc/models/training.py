@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -57,11 +57,11 @@ _OBJECTIVES: dict[str, Objective] = {
     "perceptron": perceptron,
 }
 _DESCENTS: dict[str, type[Descent]] = {"cg": ConjugateGradient, "lbfgs": LBFGS}
-# Where no C is given: of the full objective, and of MIRA.
-_C, _MIRA_C = 0.1, 0.1
+# Where no C is given.
+_C = {"loglinear": 0.5, "maxmargin": 0.03, "mira": 0.1}
 # Exponentiated gradient leaves marginals for later that change by less.
 _LEAST_CHANGE = 1e-5
-_LABEL_PASSES = 6
+_LABEL_PASSES, _LABEL_RATE = 6, 0.1
 
 
 def train_linear(
@@ -131,7 +131,9 @@ class _LinearTask:
         self.sizes = self.data.sizes
         problem = ArcProblem.of(model.arcs, self.data, trees_of(options))
         self.learner = arc_learner(problem, options)
-        self._labels = _adagrad(WeightTable(model.label_scorer.thaw()), options)
+        self._labels = _adagrad(
+            WeightTable(model.label_scorer.thaw()), replace(options, rate=_LABEL_RATE)
+        )
         self._number = 0
         self.kept = model.state()
 
@@ -223,9 +225,9 @@ def trees_of(options: GraphOptions) -> Trees:
 
 def arc_learner(problem: ArcProblem, options: GraphOptions) -> ArcLearner:
     """The learner of the weights of arcs that the options name."""
-    c = _C if options.c is None else options.c
-    margin = options.learner == "maxmargin"
+    c = options.c or _C.get(options.learner, 1.0)
     if options.optimizer == "eg":
+        margin = options.learner == "maxmargin"
         return DualLearner(problem, margin=margin, c=c, least=_LEAST_CHANGE)
     if options.optimizer in _DESCENTS:
         return DescentLearner(problem, log_linear, _DESCENTS[options.optimizer], c=c)
@@ -234,7 +236,7 @@ def arc_learner(problem: ArcProblem, options: GraphOptions) -> ArcLearner:
             problem,
             kbest=options.kbest,
             cost_augmented=options.cost_augmented,
-            c=_MIRA_C if options.c is None else options.c,
+            c=c,
             averaged=options.averaged,
         )
     table = WeightTable(problem.scorer.thaw())

@@ -299,8 +299,9 @@ class DualLearner(ArcLearner):
             one = np.array([index])
             [scores] = self.problem.scores(one)
             self._add(one, self._dual.step(index, scores).ravel())
-        self.objective = self._dual.end_pass(self._squared_norm())
-        return (self.objective + self._squared_norm() / 2.0) / self._c
+        squared_norm = self._squared_norm()
+        self.objective = self._dual.end_pass(squared_norm)
+        return (self.objective + squared_norm / 2.0) / self._c
 
     def _squared_norm(self) -> float:
         weights = self._table.weights
