@@ -13,7 +13,13 @@ from support.brute_force import projective_tree
 from support.trees import all_trees
 
 from crossarc import ProjectiveTrees, SpanningTrees
-from crossarc.learning import learnable_heads, log_linear, perceptron
+from crossarc.learning import (
+    learnable_heads,
+    log_linear,
+    max_margin,
+    nearest_heads,
+    perceptron,
+)
 
 KINDS = [(SpanningTrees, lambda heads: True), (ProjectiveTrees, projective_tree)]
 CASES = st.tuples(st.integers(1, 4), st.integers(0, 10**6), st.sampled_from(["single", "multi"]))
@@ -79,7 +85,7 @@ def test_slopes_are_the_derivative_of_the_loss() -> None:
 def test_nothing_annotated_teaches_nothing() -> None:
     scores = np.random.default_rng(1).normal(size=(4, 4))
     unknown = np.full(3, -1)
-    for objective in (log_linear, perceptron):
+    for objective in (log_linear, perceptron, max_margin):
         loss, (gradient,) = objective(SpanningTrees, [scores], [unknown])
         assert loss == pytest.approx(0.0, abs=1e-12)
         assert_allclose(gradient, 0.0, atol=1e-12)
@@ -104,6 +110,53 @@ def test_perceptron_of_a_worked_example() -> None:
     loss, (gradient,) = perceptron(SpanningTrees, [scores], [np.array([0, -1])])
     assert loss == 0.0
     assert not gradient.any()
+
+
+@pytest.mark.parametrize(("trees", "admits"), KINDS)
+@given(case=CASES, hidden=st.integers(0, 15))
+def test_max_margin_is_that_of_all_trees(trees, admits, case, hidden) -> None:  # type: ignore[no-untyped-def]
+    """max_y (E_y + s(y)) - max s(gold), over all trees and over those with the given heads."""
+    n, seed, root = case
+    rng = np.random.default_rng(seed)
+    scores = 2.0 * rng.normal(size=(n + 1, n + 1))
+    possible = [
+        heads
+        for heads in all_trees(n)
+        if admits(heads) and (root == "multi" or heads.count(0) == 1)
+    ]
+    whole = possible[rng.integers(len(possible))]
+    gold = np.array([-1 if hidden >> m & 1 else h for m, h in enumerate(whole)])
+    words = range(1, n + 1)
+
+    def score(heads: list[int]) -> float:
+        return float(scores[heads, words].sum())
+
+    def errors(heads: list[int]) -> int:
+        return sum(g not in (-1, h) for g, h in zip(gold.tolist(), heads, strict=True))
+
+    worst = max(errors(heads) + score(heads) for heads in possible)
+    best = max(score(heads) for heads in possible if errors(heads) == 0)
+    loss, (gradient,) = max_margin(trees, [scores], [gold], root)
+    assert_allclose(loss, worst - best, atol=1e-9)
+    # A sub-gradient of a function that is linear where the two trees stay the best.
+    step = 1e-6 * rng.normal(size=scores.shape)
+    moved = max_margin(trees, [scores + step], [gold], root)[0]
+    assert_allclose(moved - loss, (gradient * step).sum(), atol=1e-9)
+
+
+@pytest.mark.parametrize(("trees", "admits"), KINDS)
+@pytest.mark.parametrize("root", ["single", "multi"])
+def test_the_nearest_tree_has_most_heads(trees, admits, root) -> None:  # type: ignore[no-untyped-def]
+    possible = [
+        heads
+        for heads in all_trees(4)
+        if admits(heads) and (root == "multi" or heads.count(0) == 1)
+    ]
+    for heads in list(all_trees(4))[::7]:
+        found = nearest_heads(trees, np.array(heads), root).tolist()
+        assert found in [list(one) for one in possible]
+        most = max(sum(a == b for a, b in zip(heads, one, strict=True)) for one in possible)
+        assert sum(a == b for a, b in zip(heads, found, strict=True)) == most
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])

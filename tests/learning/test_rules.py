@@ -111,3 +111,29 @@ def test_options_out_of_range(wrong: dict[str, float]) -> None:
     options = {"rate": 0.1, "inertia": 1.0, "l1": 0.0, "l2": 0.0} | wrong
     with pytest.raises(ValueError, match=r"rate and inertia must be above 0"):
         AdaGrad(new_table(), **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_penalty_that_grows_with_the_steps(seed: int) -> None:
+    """After t steps the penalty is (l2 + t decay) w^2 / 2, for weights of any age."""
+    rng = np.random.default_rng(seed)
+    gradients = [{int(rng.integers(8)): float(rng.normal())} for _ in range(9)]
+    growing = AdaGrad(new_table(), rate=0.5, inertia=1.0, l1=0.0, l2=0.25, decay=0.5)
+    make_steps(growing, gradients)
+    growing.refresh()
+    sums, squares = growing.state()["sums"], growing.state()["squares"]
+    expected = -sums / ((1.0 + np.sqrt(squares)) / 0.5 + 0.25 + 9 * 0.5)
+    assert_allclose(growing.table.weights, expected, rtol=1e-5)
+
+
+def test_resuming_a_rule() -> None:
+    gradients = [{k % 8: 0.5 - k % 3} for k in range(12)]
+    whole = AdaGrad(new_table(), rate=0.5, inertia=1.0, l1=0.1, l2=0.25, decay=0.5)
+    make_steps(whole, gradients)
+    first = AdaGrad(new_table(), rate=0.5, inertia=1.0, l1=0.1, l2=0.25, decay=0.5)
+    make_steps(first, gradients[:5])
+    second = AdaGrad(new_table(), rate=0.5, inertia=1.0, l1=0.1, l2=0.25, decay=0.5)
+    second.load_state(first.state())
+    make_steps(second, gradients[5:])
+    assert second.mean().tolist() == whole.mean().tolist()
+    assert second.table.weights.tolist() == whole.table.weights.tolist()

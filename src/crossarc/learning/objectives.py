@@ -14,10 +14,19 @@ from numpy.typing import NDArray
 
 from crossarc.inference import TreeDistribution
 from crossarc.inference.distribution import Root
-from crossarc.learning.expectations import allowed_arcs, hidden_trees
+from crossarc.learning.expectations import allowed_arcs, hidden_trees, wrong_arcs
 from crossarc.trees import Tree
 
-__all__ = ["Objective", "learnable_heads", "log_linear", "perceptron"]
+__all__ = [
+    "Objective",
+    "completed_heads",
+    "learnable_heads",
+    "log_linear",
+    "max_margin",
+    "nearest_heads",
+    "perceptron",
+    "tree_differences",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -84,21 +93,77 @@ def perceptron(
     The derivative is 1 for an arc of the best tree that is not gold, and -1 for a gold arc that is
     not in it. Where heads are missing, the best tree with the given ones is gold.
     """
-    best = trees(list(scores), root=root, threads=threads).argmax()
+    best = [tree.heads for tree in trees(list(scores), root=root, threads=threads).argmax()]
+    golds = completed_heads(trees, scores, heads, best, root)
+    wrong = sum(np.count_nonzero(g != y) for g, y in zip(best, golds, strict=True))
+    return float(wrong), tree_differences(best, golds)
+
+
+def max_margin(
+    trees: type[TreeDistribution[Any]],
+    scores: Sequence[Floats],
+    heads: Sequence[Ints],
+    root: Root = "single",
+    threads: int | None = None,
+) -> tuple[float, list[Floats]]:
+    """The structured hinge loss: max over trees of wrong heads less margin (Koo et al. 2007, 4.2).
+
+    The margin is the score of the gold tree less that of the other. The sub-gradient is that of the
+    perceptron, with the tree that attains the maximum. Words without a head cost nothing, and the
+    best tree with the given heads is gold.
+    """
+    costs = [wrong_arcs(gold) for gold in heads]
+    augmented = [one + cost for one, cost in zip(scores, costs, strict=True)]
+    worst = [tree.heads for tree in trees(augmented, root=root, threads=threads).argmax()]
+    golds = completed_heads(trees, scores, heads, worst, root)
     loss = 0.0
-    gradients = []
-    for one, guess, gold in zip(scores, best, heads, strict=True):
-        if (gold < 0).any():
-            allowed = np.where(_agreeing_arcs(gold), one, -np.inf)
-            fixed = trees(allowed, root=root, threads=1)
-            gold = fixed.argmax().heads if fixed.log_partition() > -np.inf else guess.heads
+    for raised, guess, gold in zip(augmented, worst, golds, strict=True):
         words = np.arange(1, len(gold) + 1)
-        gradient = np.zeros(one.shape)
-        gradient[guess.heads, words] += 1.0
+        loss += float(raised[guess, words].sum() - raised[gold, words].sum())
+    return loss, tree_differences(worst, golds)
+
+
+def completed_heads(
+    trees: type[TreeDistribution[Any]],
+    scores: Sequence[Floats],
+    heads: Sequence[Ints],
+    guesses: Sequence[Ints],
+    root: Root = "single",
+) -> list[Ints]:
+    """Gold trees: where heads are missing, the best tree with the given ones.
+
+    Where there is no such tree, the guess, so that nothing is learnt.
+    """
+    return [
+        _completed(trees, one, gold, guess, root) if (gold < 0).any() else gold
+        for one, gold, guess in zip(scores, heads, guesses, strict=True)
+    ]
+
+
+def _completed(
+    trees: type[TreeDistribution[Any]], scores: Floats, heads: Ints, guess: Ints, root: Root
+) -> Ints:
+    fixed = trees(np.where(_agreeing_arcs(heads), scores, -np.inf), root=root, threads=1)
+    return fixed.argmax().heads if fixed.log_partition() > -np.inf else guess
+
+
+def nearest_heads(trees: type[TreeDistribution[Any]], heads: Ints, root: Root = "single") -> Ints:
+    """The tree of this kind with the most of the given heads (Koo et al. 2007, footnote 4)."""
+    score = np.where(wrong_arcs(heads) > 0.0, -1.0, 1.0)
+    found: Ints = trees(score, root=root, threads=1).argmax().heads
+    return found
+
+
+def tree_differences(guesses: Sequence[Ints], golds: Sequence[Ints]) -> list[Floats]:
+    """1 for arcs of the first trees only, -1 for arcs of the second only."""
+    found = []
+    for guess, gold in zip(guesses, golds, strict=True):
+        words = np.arange(1, len(gold) + 1)
+        gradient = np.zeros((len(gold) + 1, len(gold) + 1))
+        gradient[guess, words] += 1.0
         gradient[gold, words] -= 1.0
-        gradients.append(gradient)
-        loss += float(np.count_nonzero(guess.heads != gold))
-    return loss, gradients
+        found.append(gradient)
+    return found
 
 
 def _agreeing_arcs(heads: Ints) -> NDArray[np.bool_]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Progress", "Task", "run_passes"]
+__all__ = ["PassState", "Progress", "Task", "run_passes"]
 
 Ints = NDArray[np.int64]
 
@@ -25,6 +25,8 @@ class Progress:
     words_per_second: since training began.
     seconds_left: if all passes are made.
     scores: at the end of a pass, what was measured on held-out sentences, by name.
+    objective: at the end of a pass, that of the whole treebank, where the learner knows it: the
+        dual one for exponentiated gradient, which rises, the primal one for descent, which falls.
     """
 
     number: int
@@ -34,10 +36,23 @@ class Progress:
     words_per_second: float
     seconds_left: float
     scores: dict[str, float]
+    objective: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassState:
+    """How far training has come: passes made, the best deciding score, the pass that was kept."""
+
+    made: int = 0
+    best: float = -np.inf
+    kept: int = 0
 
 
 class Task(Protocol):
-    """Something to learn."""
+    """Something to learn.
+
+    A task may also have an `objective`, for progress, and be `converged`, which ends training.
+    """
 
     sizes: Ints
 
@@ -62,6 +77,8 @@ def run_passes(
     seed: int = 0,
     patience: int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    start: PassState = PassState(),
+    on_pass: Callable[[PassState], None] | None = None,
 ) -> int:
     """Make passes until they are done or the score has not risen for some time.
 
@@ -70,14 +87,20 @@ def run_passes(
         seed: of the order of sentences, which is another in each pass.
         patience: how many passes may go by without a better score.
         progress: called after each batch and each pass.
+        start: where to go on, with the state that the task had then.
+        on_pass: called after each pass, for a checkpoint.
 
     Returns:
         The pass that was kept last: the best one, or without scores the last one.
     """
     rng = np.random.default_rng(seed)
-    clock = _Clock(passes * int(task.sizes.sum()))
-    best, kept = -np.inf, 0
-    for number in range(1, passes + 1):
+    for _ in range(start.made):
+        rng.permutation(len(task.sizes))
+    clock = _Clock((passes - start.made) * int(task.sizes.sum()))
+    state = start
+    for number in range(start.made + 1, passes + 1):
+        if _is_done(task, state, patience):
+            break
         task.begin_pass(number)
         order = rng.permutation(len(task.sizes))
         loss, words = 0.0, 0
@@ -91,14 +114,23 @@ def run_passes(
                 progress(clock.look(number, passes, share, loss / words, {}))
         scores = task.end_pass(number)
         if progress is not None:
-            progress(clock.look(number, passes, 1.0, loss / max(words, 1), scores))
+            done = clock.look(number, passes, 1.0, loss / max(words, 1), scores)
+            progress(replace(done, objective=getattr(task, "objective", None)))
         score = next(iter(scores.values()), np.inf)
-        if score > best or not scores:
-            best, kept = score, number
+        if score > state.best or not scores:
+            state = PassState(number, score if scores else -np.inf, number)
             task.keep()
-        elif patience is not None and number - kept >= patience:
-            break
-    return kept
+        else:
+            state = replace(state, made=number)
+        if on_pass is not None:
+            on_pass(state)
+    return state.kept
+
+
+def _is_done(task: Task, state: PassState, patience: int | None) -> bool:
+    if getattr(task, "converged", False):
+        return True
+    return patience is not None and state.made > 0 and state.made - state.kept >= patience
 
 
 class _Clock:

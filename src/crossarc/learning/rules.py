@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -89,6 +91,24 @@ class Rule(ABC):
         self._drift[:] = 0.0
         self._steps = 0
 
+    def refresh(self) -> None:
+        """Bring weights up to date that the last steps did not touch."""
+        return
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of all that later steps depend on."""
+        return {
+            "weights": self.table.weights.copy(),
+            "drift": self._drift.copy(),
+            "steps": np.array([self._steps]),
+        }
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `state` returned."""
+        self.table.weights[:] = state["weights"]
+        self._drift[:] = state["drift"]
+        self._steps = int(state["steps"][0])
+
     def mean(self) -> Singles:
         """The mean of the weights over all steps so far, each as it was after the step."""
         if self._steps == 0:
@@ -104,39 +124,81 @@ class AdaGrad(Rule):
     all its gradients so far plus the penalties, so that it need not be visited to decay, and it is
     exactly zero until its gradients add up to more than `l1`. Most features never do.
 
+    An objective with a share of |w|^2 in each step, such as C sum of losses + |w|^2 / 2, has a
+    penalty that grows with the steps: `decay`. A weight is then up to date once a gradient has
+    touched it or `refresh` was called.
+
     Args:
         rate: the size of steps.
         inertia: added to the root of the sum of squares; keeps the first steps of features with
             small gradients small.
         l1, l2: strength of the penalties l1 |w| + l2 w^2 / 2.
+        decay: added to l2 with each step.
     """
 
     def __init__(
-        self, table: WeightTable, *, rate: float, inertia: float, l1: float, l2: float
+        self,
+        table: WeightTable,
+        *,
+        rate: float,
+        inertia: float,
+        l1: float,
+        l2: float,
+        decay: float = 0.0,
     ) -> None:
         super().__init__(table)
-        if not (rate > 0.0 and inertia > 0.0 and l1 >= 0.0 and l2 >= 0.0):
+        if not (rate > 0.0 and inertia > 0.0 and l1 >= 0.0 and l2 >= 0.0 and decay >= 0.0):
             raise ValueError(
-                "rate and inertia must be above 0, l1 and l2 not below: got "
-                f"rate={rate}, inertia={inertia}, l1={l1}, l2={l2}"
+                "rate and inertia must be above 0, l1, l2 and decay not below: got "
+                f"rate={rate}, inertia={inertia}, l1={l1}, l2={l2}, decay={decay}"
             )
-        self._options = rate, inertia, l1, l2
+        self._options = rate, inertia, l1
+        self._l2, self._decay, self._taken = l2, decay, 0
         self._sums = np.zeros_like(table.weights)
         self._squares = np.zeros_like(table.weights)
 
     def step(self, group: int) -> None:
         """Change the weights of one part by the gradient gathered there, and clear that."""
+        self._change(self.table.touched(group))
+
+    def _change(self, slots: Slots) -> None:
         table = self.table
+        # The penalty of the step under way counts, too.
+        l2 = self._l2 + self._decay * (self._taken + 1)
         _adagrad_step(
             table.weights,
             table.gradient,
-            table.touched(group),
+            slots,
             self._sums,
             self._squares,
             self._drift,
             *self._options,
+            l2,
             self._steps,
         )
+
+    def advance(self) -> None:
+        """Count a step, once all parts have been changed."""
+        super().advance()
+        self._taken += 1
+
+    def refresh(self) -> None:
+        """Bring all weights up to date with the penalty."""
+        if self._decay > 0.0 and self._taken > 0:
+            self._taken -= 1
+            self._change(np.flatnonzero(self._sums).astype(np.uint32))
+            self._taken += 1
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Copies of all that later steps depend on."""
+        own = {"sums": self._sums.copy(), "squares": self._squares.copy()}
+        return super().state() | own | {"taken": np.array([self._taken])}
+
+    def load_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go back to what `state` returned."""
+        super().load_state(state)
+        self._sums[:], self._squares[:] = state["sums"], state["squares"]
+        self._taken = int(state["taken"][0])
 
 
 class Perceptron(Rule):

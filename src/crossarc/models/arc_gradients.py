@@ -28,8 +28,6 @@ Ints = NDArray[np.int64]
 Halves = NDArray[np.uint32]
 
 _INT = types.int64
-# Arcs with a smaller derivative change no weight: most arcs, after a pass or two.
-_MIN_DERIVATIVE = 1e-4
 
 
 @subkernel()
@@ -37,6 +35,7 @@ def _gather_words(
     halves: Halves,
     i: int,
     sums: Floats,
+    least: float,
     bounds: Ints,
     bits: int,
     group: int,
@@ -45,14 +44,14 @@ def _gather_words(
     known: int,
 ) -> int:
     for key in range(ARC_KEYS):
-        if abs(sums[key]) >= _MIN_DERIVATIVE:
+        if abs(sums[key]) > least:
             for t in range(first_of_group(bounds[2], group), bounds[3], GROUPS):
                 slot = table_slot(halves[i, t], np.uint32(0), key, t, bits)
                 known = add_gradient(gradient, touched, known, slot, sums[key])
     return known
 
 
-@kernel(types.int64(*SENTENCES, READ_FLOAT, _INT, types.float32[::1], TOUCHED))
+@kernel(types.int64(*SENTENCES, READ_FLOAT, types.float64, _INT, types.float32[::1], TOUCHED))
 def gather_arcs(
     codes: Ints,
     sizes: Ints,
@@ -64,14 +63,15 @@ def gather_arcs(
     tags: int,
     bits: int,
     score_gradient: Floats,
+    least: float,
     group: int,
     gradient: Singles,
     touched: Halves,
 ) -> int:
     """The gradient of one group's weights, from that in the scores of all arcs.
 
-    Derivatives below 1e-4 are left out. Returns the number of slots that are not zero; the first
-    arguments are those of `score_arcs`.
+    Derivatives of `least` and below are left out. Returns the number of slots that are not zero;
+    the first arguments are those of `score_arcs`.
     """
     longest = sizes.max() if sizes.shape[0] else 0
     heads, modifiers, counts, sums, found = arc_workspace(longest, plan)
@@ -87,7 +87,7 @@ def gather_arcs(
         for h in range(width):
             for m in range(1, width):
                 value = score_gradient[squares[s] + h * width + m]
-                if h == m or abs(value) < _MIN_DERIVATIVE:
+                if h == m or abs(value) <= least:
                     continue
                 sums[h, 0, arc_key(h, m)] += value
                 sums[m, 1, arc_key(h, m)] += value
@@ -103,6 +103,7 @@ def gather_arcs(
                     heads if side == 0 else modifiers,
                     i,
                     sums[i, side],
+                    least,
                     bounds,
                     bits,
                     group,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crossarc.models.kinds import Kind, OptionError, TrainOptions, Variants, option
+from crossarc.models.kinds import Kind, OptionError, TrainOptions, Variants, option, quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,10 +21,25 @@ __all__ = ["KIND", "GraphOptions"]
 
 # A default that depends on the order: filled in when the options are made.
 _BY_ORDER: Any = None
+# One that depends on the optimizer.
+_BY_OPTIMIZER: Any = None
 _DEFAULTS = {
     1: {"learner": "loglinear", "rate": 0.1},
     2: {"learner": "maxmargin", "rate": 0.01},
 }
+
+_MARGIN_RATE = 0.03
+
+# Of first order: what each learner can be solved by, the first by default; and how many passes
+# are made, at most, where none are given.
+_OPTIMIZERS = {
+    "loglinear": ("stochastic", "cg", "lbfgs", "eg"),
+    "maxmargin": ("stochastic", "eg"),
+    "perceptron": ("stochastic",),
+    "mira": ("stochastic",),
+}
+_PASSES = {"stochastic": 6, "cg": 50, "lbfgs": 50, "eg": 30}
+_PATIENCE = {"stochastic": 2, "cg": 10, "lbfgs": 10, "eg": 5}
 
 # How long training takes, in trainings of first order.
 _COSTS = {1: 1.0, 2: 6.0, 3: 15.0}
@@ -38,8 +54,21 @@ class GraphOptions(TrainOptions):
             tri-siblings.
         learner: what arcs and parts are trained by; labels are log-linear always. By default
             "loglinear" for arcs, "maxmargin" for parts.
+        optimizer: how the learner's objective is solved, first order only: "stochastic" in steps;
+            "cg" (conjugate gradient), "lbfgs" and "eg" (exponentiated gradient) to the optimum of
+            C times the sum of losses plus |w|^2 / 2 (Koo et al. 2007), C being `c`.
+        c: of the objective; for MIRA the most that a sentence may change the weights by. By default
+            AdaGrad has its own penalties; of MIRA 0.1, max-margin 0.03, log-linear models 0.5.
+        passes: by default 6, 50 of "cg" and "lbfgs", 30 of "eg".
+        kbest, cost_augmented: for MIRA of first order, how many trees must be beaten, and whether
+            they are the best by score and errors or by score alone.
+        averaged: in steps, whether the mean of the weights is kept or the last ones.
+        least_derivative: in steps, derivatives up to this in the score of an arc are left out.
+        checkpoint: a file to write the state of training to after each pass. Training resumes from
+            it where it exists, and removes it at the end. First order only.
         batch, patience: as in `run_passes`.
-        rate, inertia, l1, l2: as in `AdaGrad`; the rate is by default 0.1 for arcs, 0.01 for parts.
+        rate, inertia, l1, l2: as in `AdaGrad`; the rate is that of arcs and parts, by default 0.1
+            in first order, 0.03 with "maxmargin" there, and 0.01 in higher order.
         max_weights: the weights of largest magnitude are kept, at most so many a table.
     """
 
@@ -51,8 +80,24 @@ class GraphOptions(TrainOptions):
         "How the scores are learnt.",
         choices=("loglinear", "perceptron", "mira", "maxmargin"),
     )
+    optimizer: str = option(
+        "stochastic", "How they are optimised.", choices=("stochastic", "cg", "lbfgs", "eg")
+    )
+    c: float | None = option(
+        None, "Weight of the losses against |w|^2 / 2.", type=float, metavar="C"
+    )
+    kbest: int = option(
+        1, "With mira: trees that must be beaten.", type=int, minimum=1, metavar="K"
+    )
+    cost_augmented: bool = True
+    averaged: bool = True
+    least_derivative: float = 1e-4
+    checkpoint: str | None = option(
+        None, "State of training, written after each pass; resumes from it.", metavar="FILE"
+    )
+    passes: int = field(default=_BY_OPTIMIZER, metadata={"minimum": 1})
     batch: int = 8
-    patience: int = 2
+    patience: int = _BY_OPTIMIZER
     rate: float = _BY_ORDER
     inertia: float = 1.0
     l1: float = 0.3
@@ -62,11 +107,36 @@ class GraphOptions(TrainOptions):
     def __post_init__(self) -> None:
         # Slots make a new class, so that super() without arguments would not find its own.
         TrainOptions.__post_init__(self)
+        if self.rate is None and self.order == 1 and self.learner == "maxmargin":
+            object.__setattr__(self, "rate", _MARGIN_RATE)
         for name, default in _DEFAULTS[min(self.order, 2)].items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
-        if self.order == 1 and self.learner in ("mira", "maxmargin"):
-            raise OptionError(f"{self.learner!r} is for order 2 and 3 only", "learner")
+        for name, by_optimizer in (("passes", _PASSES), ("patience", _PATIENCE)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, by_optimizer[self.optimizer])
+        self._check_optimizer()
+
+    def _check_optimizer(self) -> None:
+        """Refuse combinations that make no sense."""
+        if self.order > 1:
+            first_only = {"optimizer": "stochastic", "c": None, "kbest": 1, "checkpoint": None}
+            for name, default in first_only.items():
+                if getattr(self, name) != default:
+                    raise OptionError("is for order 1 only", name)
+        elif self.optimizer not in _OPTIMIZERS[self.learner]:
+            fitting = quoted(_OPTIMIZERS[self.learner])
+            raise OptionError(
+                f"{self.learner!r} is optimised by {fitting}, not {self.optimizer!r}",
+                "learner",
+                "optimizer",
+            )
+        if self.c is not None and not 0.0 < self.c < math.inf:
+            raise OptionError(f"must be a number above 0: got {self.c}", "c")
+        if self.c is not None and self.learner == "perceptron":
+            raise OptionError("the perceptron has none: leave it out", "c")
+        if self.kbest > 1 and self.learner != "mira":
+            raise OptionError('is for the learner "mira" only', "kbest")
 
 
 def _train(

@@ -31,6 +31,7 @@ __all__ = [
     "find_kind",
     "kind_names",
     "option",
+    "quoted",
     "register",
 ]
 

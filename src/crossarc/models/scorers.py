@@ -21,7 +21,7 @@ from crossarc.models.protocol import ArcIndex
 from crossarc.models.storage import pack, prune, quantised, unpack
 from crossarc.parallel import over_ranges
 
-__all__ = ["ArcScorer", "Arcs", "LabelScorer", "Scorer"]
+__all__ = ["LEAST_DERIVATIVE", "ArcScorer", "Arcs", "LabelScorer", "Scorer"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -30,6 +30,8 @@ Weights = Singles | Shorts
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
+#: Arcs with a smaller derivative change no weight: most arcs, after a pass or two.
+LEAST_DERIVATIVE = 1e-4
 # Arcs are labelled in pieces of this size, so that threads have work to share.
 _PIECE = 256
 
@@ -105,14 +107,20 @@ class ArcScorer(Scorer):
         return out
 
     def update(
-        self, encoded: Encoded, gradient: Floats, rule: Rule, threads: int | None = None
+        self,
+        encoded: Encoded,
+        gradient: Floats,
+        rule: Rule,
+        threads: int | None = None,
+        least: float = LEAST_DERIVATIVE,
     ) -> None:
         """Change the weights.
 
         Args:
             gradient: of the loss in the scores of all arcs, laid out as the scores.
+            least: derivatives up to this are left out.
         """
-        self.gather(encoded, gradient, rule.table, threads, rule.step)
+        self.gather(encoded, gradient, rule.table, threads, rule.step, least)
         rule.advance()
 
     def gather(
@@ -122,12 +130,13 @@ class ArcScorer(Scorer):
         table: WeightTable,
         threads: int | None = None,
         step: Callable[[int], None] = lambda group: None,
+        least: float = LEAST_DERIVATIVE,
     ) -> None:
         """Gather the gradient in the weights of each part of the table, and do a step there."""
         from crossarc.models.arc_gradients import gather_arcs
 
         gather = self._on(gather_arcs, encoded)
-        table.update(partial(gather, gradient), step, threads)
+        table.update(partial(gather, gradient, least), step, threads)
 
 
 class Arcs:

@@ -2,38 +2,66 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution
+from crossarc.inference import ProjectiveTrees, SpanningTrees
 from crossarc.learning import (
+    LBFGS,
     AdaGrad,
+    ConjugateGradient,
+    Descent,
+    Objective,
+    PassState,
     Perceptron,
     Progress,
     Rule,
     WeightTable,
     fit_temperature,
-    learnable_heads,
     log_linear,
+    max_margin,
     perceptron,
     run_passes,
 )
+from crossarc.models.checkpoints import Checkpoint, joined, section
 from crossarc.models.encode import Encoded
 from crossarc.models.graph import GraphOptions
-from crossarc.models.kinds import RootRule
 from crossarc.models.labels import log_softmax
+from crossarc.models.learners.learners import (
+    ArcLearner,
+    DescentLearner,
+    DualLearner,
+    MiraLearner,
+    StepLearner,
+)
+from crossarc.models.learners.problem import ArcProblem, Trees
 from crossarc.models.linear import LinearModel, LinearScores
 from crossarc.models.protocol import tree_arcs
 from crossarc.models.scorers import Arcs
 from crossarc.treebank import Sentence
 
-__all__ = ["attachment", "calibrate", "train_linear"]
+__all__ = ["arc_learner", "attachment", "calibrate", "train_linear", "trees_of"]
 
 Ints = NDArray[np.int64]
+
+_OBJECTIVES: dict[str, Objective] = {
+    "loglinear": log_linear,
+    "maxmargin": max_margin,
+    "perceptron": perceptron,
+}
+_DESCENTS: dict[str, type[Descent]] = {"cg": ConjugateGradient, "lbfgs": LBFGS}
+# Where no C is given.
+_C = {"loglinear": 0.5, "maxmargin": 0.03, "mira": 0.1}
+# Exponentiated gradient leaves marginals for later that change by less.
+_LEAST_CHANGE = 1e-5
+_LABEL_PASSES, _LABEL_RATE = 6, 0.1
 
 
 def train_linear(
@@ -60,19 +88,31 @@ def train_linear(
         raise ModelError("no held-out sentence has a head: give some with trees, or none at all")
     chosen = (options or GraphOptions()).resolved(sentences)
     task = _LinearTask(model or LinearModel.build(sentences), sentences, dev, chosen)
+    checkpoint = Checkpoint(chosen.checkpoint, _identity(task, chosen))
     run_passes(
         task,
         passes=chosen.passes,
-        batch=chosen.batch,
+        batch=chosen.batch if task.learner.in_batches else len(sentences),
         seed=chosen.seed,
         patience=chosen.patience,
         progress=progress,
+        start=task.resume(checkpoint),
+        on_pass=None if chosen.checkpoint is None else partial(task.save, checkpoint),
     )
     task.model.load_state(task.kept)
     task.model.freeze(chosen.max_weights)
     if task.dev is not None:
         calibrate(task.model, task.dev, chosen)
+    checkpoint.remove()
     return task.model
+
+
+def _identity(task: _LinearTask, options: GraphOptions) -> dict[str, Any]:
+    """What must be the same for a training to resume."""
+    own = asdict(options)
+    for name in ("threads", "checkpoint"):
+        del own[name]
+    return own | {"words": int(task.sizes.sum()), "sentences": len(task.sizes)}
 
 
 class _LinearTask:
@@ -89,33 +129,42 @@ class _LinearTask:
         self.data = model.encode(sentences, gold=True)
         self.dev = model.encode(dev, gold=True) if dev else None
         self.sizes = self.data.sizes
-        self.rules = {
-            "arc": _arc_rule(WeightTable(model.arcs.thaw()), options),
-            "label": _adagrad(WeightTable(model.label_scorer.thaw()), options),
-        }
+        problem = ArcProblem.of(model.arcs, self.data, trees_of(options))
+        self.learner = arc_learner(problem, options)
+        self._labels = _adagrad(
+            WeightTable(model.label_scorer.thaw()), replace(options, rate=_LABEL_RATE)
+        )
+        self._number = 0
         self.kept = model.state()
-        self._objective = log_linear if options.learner == "loglinear" else perceptron
-        self._heads = _learnable(self.data, options)
+
+    @property
+    def objective(self) -> float | None:
+        """Of all sentences, where the learner knows it."""
+        return self.learner.objective
+
+    @property
+    def converged(self) -> bool:
+        """Whether further passes would change nothing."""
+        return self.learner.converged
 
     def begin_pass(self, number: int) -> None:
         """Leave the first pass, whose weights know little yet, out of the mean."""
+        self._number = number
+        self.learner.begin_pass(number)
         if number == 2:
-            for rule in self.rules.values():
-                rule.restart_mean()
+            self._labels.restart_mean()
 
     def learn(self, sentences: Ints) -> float:
-        """One step of arcs and of labels, with the weights as they are for the whole batch."""
-        batch = self.data.select(sentences)
-        threads = self.options.threads
-        trees, root = _family(self.options)
-        scores = batch.split_arcs(self.model.arcs.scores(batch, threads))
-        heads = [self._heads[s] for s in sentences.tolist()]
-        loss, gradients = self._objective(trees, scores, heads, root, threads)
-        flat = np.concatenate([gradient.ravel() for gradient in gradients])
-        self.model.arcs.update(batch, flat, self.rules["arc"], threads)
-        return loss + self._learn_labels(batch)
+        """Learn arcs and labels from a batch, which may be all sentences."""
+        loss = self.learner.learn(sentences)
+        # Labels are learnt in steps, and long before a descent has made its many passes.
+        if self.learner.in_batches or self._number <= _LABEL_PASSES:
+            for begin in range(0, len(sentences), self.options.batch):
+                loss += self._learn_labels(sentences[begin : begin + self.options.batch])
+        return loss
 
-    def _learn_labels(self, batch: Encoded) -> float:
+    def _learn_labels(self, sentences: Ints) -> float:
+        batch = self.data.select(sentences)
         heads, labels = batch.gold_arcs()
         arcs = Arcs.of_trees(batch, heads).only((heads >= 0) & (labels >= 0))
         labels = labels[(heads >= 0) & (labels >= 0)]
@@ -124,72 +173,114 @@ class _LinearTask:
         # d loss / d score[l] = p(l) - [l is gold]
         np.exp(gradient, out=gradient)
         gradient[np.arange(len(labels)), labels] -= 1.0
-        self.model.label_scorer.update(arcs, gradient, self.rules["label"], self.options.threads)
+        self.model.label_scorer.update(arcs, gradient, self._labels, self.options.threads)
         return loss
 
     def end_pass(self, number: int) -> dict[str, float]:
-        """LAS and UAS of the held-out sentences, under the mean of the weights.
+        """LAS and UAS of the held-out sentences, under the weights that would be kept.
 
         UAS decides where none of their labels is known, and LAS can only be 0.
         """
+        self.learner.end_pass()
         if self.dev is None:
             return {}
         current = self.model.state()
-        self.model.load_state(self._means())
+        self.model.load_state(self._learnt())
         scores = attachment(self.model, self.dev, self.options)
         self.model.load_state(current)
         return scores if (self.dev.gold_arcs()[1] >= 0).any() else dict(reversed(scores.items()))
 
-    def _means(self) -> dict[str, NDArray[Any]]:
-        return {name: rule.mean() for name, rule in self.rules.items()}
+    def _learnt(self) -> dict[str, NDArray[Any]]:
+        return {"arc": self.learner.weights(), "label": self._labels.mean()}
 
     def keep(self) -> None:
-        """Remember the mean of the weights."""
-        self.kept = self._means()
+        """Remember the weights."""
+        self.kept = self._learnt()
+
+    def save(self, checkpoint: Checkpoint, state: PassState) -> None:
+        """Write a checkpoint."""
+        arrays = joined(arcs=self.learner.state(), labels=self._labels.state(), kept=self.kept)
+        best = None if math.isinf(state.best) else state.best
+        checkpoint.save(arrays, {"made": state.made, "best": best, "kept": state.kept})
+
+    def resume(self, checkpoint: Checkpoint) -> PassState:
+        """Go on where a checkpoint was written, if there is one."""
+        found = checkpoint.load()
+        if found is None:
+            return PassState()
+        arrays, state = found
+        self.learner.load_state(section(arrays, "arcs"))
+        self._labels.load_state(section(arrays, "labels"))
+        self.kept = section(arrays, "kept")
+        best = -math.inf if state["best"] is None else state["best"]
+        return PassState(state["made"], best, state["kept"])
 
 
-def _family(options: GraphOptions) -> tuple[type[TreeDistribution[Any]], RootRule]:
-    """The trees to learn, and their root rule."""
-    return ProjectiveTrees if options.projective else SpanningTrees, options.root or "single"
+def trees_of(options: GraphOptions) -> Trees:
+    """The trees to learn."""
+    projective = bool(options.projective)
+    family = ProjectiveTrees if projective else SpanningTrees
+    return Trees(family, projective, options.root or "single", options.threads)
 
 
-def _learnable(data: Encoded, options: GraphOptions) -> list[Ints]:
-    projective, (_, root) = bool(options.projective), _family(options)
-    return [
-        learnable_heads(data.gold_heads(s), projective=projective, root=root)
-        for s in range(len(data))
-    ]
+def arc_learner(problem: ArcProblem, options: GraphOptions) -> ArcLearner:
+    """The learner of the weights of arcs that the options name."""
+    c = options.c or _C.get(options.learner, 1.0)
+    if options.optimizer == "eg":
+        margin = options.learner == "maxmargin"
+        return DualLearner(problem, margin=margin, c=c, least=_LEAST_CHANGE)
+    if options.optimizer in _DESCENTS:
+        return DescentLearner(problem, log_linear, _DESCENTS[options.optimizer], c=c)
+    if options.learner == "mira":
+        return MiraLearner(
+            problem,
+            kbest=options.kbest,
+            cost_augmented=options.cost_augmented,
+            c=c,
+            averaged=options.averaged,
+        )
+    table = WeightTable(problem.scorer.thaw())
+    rule: Rule = Perceptron(table)
+    if options.learner != "perceptron":
+        rule = _adagrad(table, options, -(-len(problem.data) // options.batch))
+    return StepLearner(
+        problem,
+        _OBJECTIVES[options.learner],
+        rule,
+        averaged=options.averaged,
+        least=options.least_derivative,
+    )
 
 
-def _adagrad(table: WeightTable, options: GraphOptions) -> Rule:
-    return AdaGrad(table, rate=options.rate, inertia=options.inertia, l1=options.l1, l2=options.l2)
-
-
-def _arc_rule(table: WeightTable, options: GraphOptions) -> Rule:
-    return _adagrad(table, options) if options.learner == "loglinear" else Perceptron(table)
+def _adagrad(table: WeightTable, options: GraphOptions, steps: int | None = None) -> Rule:
+    """AdaGrad; of the objective with `c` where the steps of a pass are given."""
+    penalties = {"l1": options.l1, "l2": options.l2}
+    if steps is not None and options.c is not None:
+        # C sum of losses + |w|^2 / 2, divided by C, the penalty shared out among the steps.
+        penalties = {"l1": 0.0, "l2": 0.0, "decay": 1.0 / (options.c * steps)}
+    return AdaGrad(table, rate=options.rate, inertia=options.inertia, **penalties)
 
 
 def attachment(model: LinearModel, gold: Encoded, options: GraphOptions) -> dict[str, float]:
     """LAS and UAS of the best trees; see `Encoded.attachment_scores`."""
-    trees, root = _family(options)
     scores = LinearScores(model, gold, options.threads)
-    best = trees(scores.arcs, root=root, threads=options.threads).argmax()
-    log_probs = scores.label_log_probs([tree_arcs(tree.heads) for tree in best])
+    best = trees_of(options).best(scores.arcs)
+    log_probs = scores.label_log_probs([tree_arcs(heads) for heads in best])
     labels = np.concatenate([logs.argmax(axis=1) for logs in log_probs])
-    return gold.attachment_scores(np.concatenate([t.heads for t in best]), labels, model.labels)
+    return gold.attachment_scores(np.concatenate(best), labels, model.labels)
 
 
 def calibrate(model: LinearModel, held_out: Encoded, options: GraphOptions | None = None) -> None:
     """Fit the temperatures of arcs and of labels on sentences that were not trained on."""
     chosen = options or GraphOptions()
-    trees, root = _family(chosen)
+    trees = trees_of(chosen)
     model.arc_temperature = model.label_temperature = 1.0
     scores = model.arc_scores(held_out, chosen.threads)
-    heads = _learnable(held_out, chosen)
+    heads = trees.learnable(held_out)
 
     def arc_loss(temperature: float) -> float:
         cooled = [one / temperature for one in scores]
-        return log_linear(trees, cooled, heads, root, chosen.threads)[0]
+        return log_linear(trees.family, cooled, heads, trees.root, chosen.threads)[0]
 
     gold, labels = held_out.gold_arcs()
     known = (gold >= 0) & (labels >= 0)

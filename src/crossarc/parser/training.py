@@ -37,6 +37,8 @@ def train_parts(
     options = kind.build_options(given)
     if budget is not None and kind.variants is None:
         raise OptionError(f"the kind {kind.name!r} has nothing to choose: leave it out", "budget")
+    if budget is not None and getattr(options, "checkpoint", None) is not None:
+        raise OptionError("several trainings have no common checkpoint", "budget", "checkpoint")
     report = progress or _silent
     if not sentences:
         raise ModelError("there are no sentences to learn from: check the training file")
@@ -71,8 +73,8 @@ def train_parts(
     else:
         found, tried = train_best(kind, given, sentences, learnt, held_out, deadline, report)
     parts["model"], chosen = found.model, found.options
-    # The number of threads does not change the model, nor its file.
-    used = {name: value for name, value in asdict(chosen).items() if name != "threads"}
+    # Neither the number of threads nor a checkpoint changes the model, nor its file.
+    used = {k: v for k, v in asdict(chosen).items() if k not in ("threads", "checkpoint")}
     training = {
         **used,
         "sentences": len(sentences),

@@ -298,9 +298,11 @@ class _Shown:
             f"pass {state.number}/{state.passes} {state.share:4.0%}  loss {state.loss:.3f}  "
             f"{state.words_per_second:,.0f} words/s  {_time(state.seconds_left)} left"
         )
-        if state.scores:
-            measured = "  ".join(f"dev {n.upper()} {v:.2f}" for n, v in state.scores.items())
-            self._print(f"{line}  {measured}\n")
+        measured = [f"dev {name.upper()} {value:.2f}" for name, value in state.scores.items()]
+        if state.objective is not None:
+            measured.insert(0, f"objective {state.objective:,.1f}")
+        if measured:
+            self._print(f"{'  '.join([line, *measured])}\n")
         else:
             self._print(line)
 

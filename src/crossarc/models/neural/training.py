@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution
 from crossarc.learning import Progress, fit_temperature, log_linear
 from crossarc.models.attachment import attachment_scores
+from crossarc.models.checkpoints import Checkpoint, joined, section
 from crossarc.models.encode import seen_labels
 from crossarc.models.kinds import OptionError
 from crossarc.models.neural.inputs import Batch, Shape, Vocabularies, length_batches
@@ -32,7 +32,6 @@ from crossarc.models.neural.model import NeuralModel, NeuralScores
 from crossarc.models.neural.network import TensorBatch
 from crossarc.models.neural.pretrained import Pretrained
 from crossarc.models.neural.torch_engine import TorchEngine, default_device, torch_threads
-from crossarc.models.storage import read_model, write_model
 from crossarc.treebank import Sentence
 
 __all__ = ["calibrate", "train_neural"]
@@ -80,8 +79,7 @@ def train_neural(
         model.freeze()
         if dev:
             calibrate(model, dev, chosen)
-    if chosen.checkpoint is not None:
-        Path(chosen.checkpoint).unlink(missing_ok=True)
+    training.checkpoint.remove()
     return model
 
 
@@ -120,12 +118,12 @@ class _Training:
         self.optimizer = torch.optim.Adam(
             groups, betas=_BETAS, fused=self.device.type == "cuda" or None
         )
+        self.checkpoint = Checkpoint(options.checkpoint, self._identity())
 
     def run(self, progress: Callable[[Progress], None] | None) -> None:
         """All passes, or the rest of them."""
         passes, patience = self.options.passes, self.options.patience
-        if self.options.checkpoint is not None and Path(self.options.checkpoint).exists():
-            self._resume(self.options.checkpoint)
+        self._resume()
         clock = _Clock(passes, self.done, int(self.data.sizes.sum()))
         for number in range(self.done + 1, passes + 1):
             if self.dev_data is not None and number - self.best_pass > patience:
@@ -140,7 +138,7 @@ class _Training:
                 self.kept = _arrays(self.average)
             self.done = number
             if self.options.checkpoint is not None:
-                self._save(self.options.checkpoint)
+                self._save()
 
     def _run_pass(
         self, number: int, clock: _Clock, progress: Callable[[Progress], None] | None
@@ -230,53 +228,41 @@ class _Training:
         with torch.no_grad():
             torch._foreach_copy_(list(self.weights.values()), list(values))
 
-    def _save(self, path: str) -> None:
+    def _save(self) -> None:
         moments = {
             f"{part}.{name}": self.optimizer.state[weight][part].cpu().numpy()
             for name, weight in self.weights.items()
             if weight in self.optimizer.state
             for part in ("exp_avg", "exp_avg_sq", "step")
         }
-        arrays = {
-            **{f"weights.{name}": one for name, one in _arrays(self.weights).items()},
-            **{f"average.{name}": one for name, one in _arrays(self.average).items()},
-            **{f"kept.{name}": one for name, one in self.kept.items()},
-            **moments,
-        }
-        state = {
-            "steps": self.steps,
-            "done": self.done,
-            "best": None if math.isinf(self.best) else self.best,
-            "best_pass": self.best_pass,
-            "training": self._identity(),
-        }
-        write_model(path, arrays, state)
+        weights, average = _arrays(self.weights), _arrays(self.average)
+        self.checkpoint.save(
+            joined(weights=weights, average=average, kept=self.kept) | moments,
+            {
+                "steps": self.steps,
+                "done": self.done,
+                "best": None if math.isinf(self.best) else self.best,
+                "best_pass": self.best_pass,
+            },
+        )
 
-    def _resume(self, path: str) -> None:
-        """Go on where a checkpoint was written.
-
-        Raises:
-            ModelError: it is of another training.
-        """
-        arrays, state = read_model(path)
-        if state.get("training") != self._identity():
-            raise ModelError(
-                f"{path}: a checkpoint of another training: remove it, or name another file"
-            )
+    def _resume(self) -> None:
+        """Go on where a checkpoint was written, if there is one."""
+        found = self.checkpoint.load()
+        if found is None:
+            return
+        arrays, state = found
+        weights, average = section(arrays, "weights"), section(arrays, "average")
         for name, weight in self.weights.items():
             with torch.no_grad():
-                weight.copy_(torch.from_numpy(arrays[f"weights.{name}"].copy()))
-                self.average[name].copy_(torch.from_numpy(arrays[f"average.{name}"].copy()))
+                weight.copy_(torch.from_numpy(weights[name].copy()))
+                self.average[name].copy_(torch.from_numpy(average[name].copy()))
             if f"step.{name}" in arrays:
                 self.optimizer.state[weight] = {
                     part: torch.from_numpy(arrays[f"{part}.{name}"].copy()).to(self.device)
                     for part in ("exp_avg", "exp_avg_sq", "step")
                 }
-        self.kept = {
-            name.removeprefix("kept."): array.copy()
-            for name, array in arrays.items()
-            if name.startswith("kept.")
-        }
+        self.kept = {name: array.copy() for name, array in section(arrays, "kept").items()}
         self.steps, self.done, self.best_pass = state["steps"], state["done"], state["best_pass"]
         self.best = -math.inf if state["best"] is None else state["best"]
 
