@@ -188,9 +188,11 @@ def test_a_chart_that_is_full() -> None:
     """Item 0 has a part of its own, item 1 is not needed; the capacity is just enough."""
 
     @numba.njit
-    def build() -> tuple[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    def build() -> tuple[
+        tuple[int, int, int], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    ]:
         chart = open_chart(3, 4)
-        sizes = chart.first.shape[0], chart.left.shape[0]
+        sizes = chart.first.shape[0], chart.left.shape[0], close(chart)
         add(chart, -1, -1, 0)
         close(chart)
         add(chart, -1, -1, 1)
@@ -201,7 +203,7 @@ def test_a_chart_that_is_full() -> None:
         return sizes, trimmed(chart, goal)
 
     sizes, (first, left, right, part) = build()
-    assert sizes == (4, 4)
+    assert sizes == (4, 4, -1)  # and an item without instances is none
     assert first.tolist() == [0, 1, 3]
     assert left.tolist() == [-1, 0, 0]
     assert right.tolist() == [-1, -1, 0]
