@@ -23,7 +23,7 @@ serve: .venv/web
 	$(BIN)/crossarc serve --open
 
 test: .venv/test $(if $(filter all,$(EXTRAS)),.venv/extras)
-	$(MAKE) --no-print-directory check docs
+	$(MAKE) --no-print-directory -j2 check docs
 	$(BIN)/crossarc warmup
 	CROSSARC_REQUIRE_EXTRAS=$(EXTRAS) $(BIN)/python -m pytest -n auto --dist worksteal
 

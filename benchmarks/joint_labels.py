@@ -143,8 +143,8 @@ class JointTask:
             n = len(arcs) - 1
             scores = np.zeros((n + 1, n + 1, len(model.labels)))
             scores[:, 1:] = arcs[:, 1:, None] + labels.reshape(n + 1, n, -1)
-            scores[0][:, ~model.root_labels] = -np.inf
-            scores[1:, :, ~model.other_labels] = -np.inf
+            scores[0][:, ~model.permitted[0]] = -np.inf
+            scores[1:, :, ~model.permitted[1]] = -np.inf
             labelled.append(scores)
         return ca.SpanningTrees(labelled, threads=1)
 

@@ -10,6 +10,6 @@ import os
 
 from hypothesis import settings
 
-settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("explore", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("CROSSARC_HYPOTHESIS", "repeatable"))

@@ -77,7 +77,13 @@ def test_files_are_the_same_whatever_the_threads(
     for beam in (1, 2):
         for threads in (1, 2):
             parser = Parser.train(
-                bank[:40], bank[40:60], kind="covington", beam=beam, passes=2, threads=threads
+                bank[:40],
+                bank[40:60],
+                kind="covington",
+                beam=beam,
+                passes=2,
+                threads=threads,
+                text=beam == 1,
             )
             parser.save(tmp_path / str(threads))
         assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()

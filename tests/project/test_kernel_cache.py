@@ -7,13 +7,12 @@ has nothing to do with them; each run is a process of its own.
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
-import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from support.clean_process import run_program
 from support.files import ROOT
 
 from crossarc.kernels import kernel, subkernel
@@ -81,24 +80,9 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def start(program: str, path: Path, **environment: str) -> subprocess.Popen[str]:
-    kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    paths = os.pathsep.join([str(path), str(ROOT / "src")])
-    return subprocess.Popen(
-        [sys.executable, "-c", f"from small.main import *\n{program}"],
-        # The time of a file may be too coarse for Python to notice an edit.
-        env={**kept, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def run(program: str, path: Path, **environment: str) -> str:
-    process = start(program, path, **environment)
-    output, errors = process.communicate()
-    assert process.returncode == 0, errors
-    return output.strip()
+    """What a program prints that begins with all names of the package's main module."""
+    return run_program(f"from small.main import *\n{program}", [str(path)], environment).strip()
 
 
 def cached(folder: Path) -> dict[str, int]:
@@ -156,8 +140,9 @@ def test_exceptions_of_sub_kernels(package: Path, times: str) -> None:
 
 
 def test_processes_at_once(package: Path) -> None:
-    running = [start("print(whole(5))", package.parent) for _ in range(3)]
-    assert [process.communicate()[0].strip() for process in running] == ["11"] * 3
+    with ThreadPoolExecutor(3) as pool:
+        shown = list(pool.map(lambda _: run("print(whole(5))", package.parent), range(3)))
+    assert shown == ["11"] * 3
     assert len(cached(package / "__pycache__")) == 1
 
 

@@ -30,7 +30,7 @@ def _is_arc(arc: tuple[int, int]) -> bool:
 
 
 class DependenceLaws(LawBase):
-    @law(examples=100)
+    @law(examples=40)
     def test_given_heads_and_labels(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data)
         heads = data.draw(partial_heads(case.n))
@@ -46,7 +46,7 @@ class DependenceLaws(LawBase):
             assert_marginals(given.marginals(), expected.marginals)
             assert_close(given.entropy(), expected.entropy(), 1e-9)
 
-    @law(examples=100)
+    @law(examples=40)
     def test_joint_probabilities_of_arcs(self, data: st.DataObject) -> None:
         """Absolute errors: pairs may be differences."""
         distribution, truth, case = self.feasible_case(data)
@@ -60,7 +60,7 @@ class DependenceLaws(LawBase):
             assert isinstance(single, float)
             assert_close(single, distribution.joint(b, a), 1e-11)
 
-    @law(examples=60)
+    @law(examples=40)
     def test_conditional_probabilities_of_arcs(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data, (NORMAL, TIES, OFFSETS, FORBIDDEN))
         arc, given = (tuple(arcs_of(case, data, 1)[0].tolist()) for _ in range(2))
@@ -71,7 +71,7 @@ class DependenceLaws(LawBase):
         else:
             assert_close(found, truth.joint(arc, given) / alone, 1e-11 / alone)
 
-    @law(examples=60)
+    @law(examples=40)
     def test_entropy_drop_is_the_entropy_before_less_the_mean_after(
         self, data: st.DataObject
     ) -> None:
@@ -86,7 +86,7 @@ class DependenceLaws(LawBase):
                     after.append(chance * truth.given({m: cell[0]}, labels).entropy())
             assert_close(drops[m - 1], truth.entropy() - math.fsum(after), 1e-9)
 
-    @law(examples=60)
+    @law(examples=40)
     def test_mutual_information(self, data: st.DataObject) -> None:
         distribution, truth, _ = self.feasible_case(data, max_words=4)
         found, expected = distribution.mutual_information(), truth.mutual_information()

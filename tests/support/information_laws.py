@@ -16,19 +16,22 @@ from support.score_strategies import EVERY_KIND, FINITE, FORBIDDEN, MODERATE, Sc
 
 
 class InformationLaws(LawBase):
-    @law(examples=150)
+    #: How wrong an entropy may be.
+    entropy_error = 1e-13
+
+    @law(examples=75)
     def test_entropy(self, data: st.DataObject) -> None:
         distribution, truth, _ = self.feasible_case(data)
         entropy = distribution.entropy()
         assert entropy >= 0.0
-        assert_accurate(entropy, truth.entropy())
+        assert_accurate(entropy, truth.entropy(), self.entropy_error)
 
     def test_entropy_of_a_sure_tree_is_zero(self) -> None:
         scores = np.full((4, 4), -np.inf)
         scores[[0, 1, 2], [1, 2, 3]] = [700.0, -3000.0, 0.1]
         assert self.distribution(scores).entropy() == 0.0
 
-    @law(examples=60)
+    @law(examples=40)
     def test_entropy_is_largest_when_all_trees_are_alike(self, data: st.DataObject) -> None:
         case = self.case(data, MODERATE)
         truth = self.enumerate(np.zeros(case.scores.shape), case.root)
@@ -47,31 +50,31 @@ class InformationLaws(LawBase):
         assume(q_truth.feasible)
         return p, self.distribution(other, case.root), p_truth, q_truth
 
-    @law(examples=120)
+    @law(examples=40)
     def test_divergence(self, data: st.DataObject) -> None:
         p, q, p_truth, q_truth = self._pair(data, FINITE)
         actual = p.kl(q)
         assert actual >= 0.0
         assert_accurate(actual, p_truth.kl(q_truth))
 
-    @law(examples=120)
+    @law(examples=40)
     def test_cross_entropy(self, data: st.DataObject) -> None:
         p, q, p_truth, q_truth = self._pair(data, FINITE)
         assert_accurate(p.cross_entropy(q), p_truth.cross_entropy(q_truth))
 
-    @law(examples=60)
+    @law(examples=40)
     def test_divergence_is_cross_entropy_less_entropy(self, data: st.DataObject) -> None:
         p, q, _, _ = self._pair(data, FINITE)
         assert_accurate(p.kl(q), p.cross_entropy(q) - p.entropy())
 
-    @law(examples=60)
+    @law(examples=40)
     def test_divergence_from_itself_is_zero(self, data: st.DataObject) -> None:
         distribution, _, case = self.feasible_case(data, EVERY_KIND)
         copy = self.distribution(case.scores.copy(), case.root)
         assert 0.0 <= distribution.kl(copy) <= 1e-12
         assert 0.0 <= distribution.kl(distribution) <= 1e-12
 
-    @law(examples=80)
+    @law(examples=40)
     def test_forbidden_arcs_make_divergence_infinite(self, data: st.DataObject) -> None:
         """Infinite where p has a tree that q has not; arcs that only q has do no harm."""
         p, q, p_truth, q_truth = self._pair(data, (FORBIDDEN, *FINITE))

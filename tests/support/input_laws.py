@@ -46,7 +46,7 @@ def plain(answer: Any) -> Any:
 
 
 class InputLaws(LawBase):
-    @law(examples=60)
+    @law(examples=40)
     def test_infeasible_scores(self, data: st.DataObject) -> None:
         case = self.case(data)
         scores = case.scores.copy()

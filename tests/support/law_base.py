@@ -18,12 +18,16 @@ from support.score_strategies import EVERY_KIND, Case, Scores, cases
 SMALLEST = 1e-290
 
 
-def law(examples: int = 60) -> Callable[[Callable[..., None]], Any]:
-    """A hypothesis test that several classes may inherit; it draws from its `data`."""
+def law(examples: int = 40) -> Callable[[Callable[..., None]], Any]:
+    """A hypothesis test that several classes may inherit; it draws from its `data`.
+
+    It has so many examples in each class, but under the profile that explores as many as that says.
+    """
+    profile = settings()
 
     def decorate(test: Callable[..., None]) -> Any:
         rules = settings(
-            max_examples=examples,
+            max_examples=examples if profile.derandomize else profile.max_examples,
             suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
         )
         return rules(given(data=st.data())(test))
@@ -84,9 +88,9 @@ def score_scale(scores: Scores) -> float:
     return max(1.0, total)
 
 
-def assert_accurate(actual: float, expected: float) -> None:
+def assert_accurate(actual: float, expected: float, error: float = 1e-13) -> None:
     """Within 1e-13, relative above 1; the size of the scores behind it is no excuse."""
-    assert_close(actual, expected, 1e-13 * max(1.0, abs(expected)))
+    assert_close(actual, expected, error * max(1.0, abs(expected)))
 
 
 def assert_close(actual: float, expected: float, tolerance: float) -> None:

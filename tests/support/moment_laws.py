@@ -32,7 +32,7 @@ def assert_slopes(actual: Floats, truth: BruteForce, values: list[float]) -> Non
 
 
 class MomentLaws(LawBase):
-    @law(examples=50)
+    @law(examples=40)
     def test_hessian_product(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data)
         f = function(data, case.scores.shape)

@@ -47,7 +47,7 @@ class SiblingLaws(Sibling, DistributionLaws):
 
     # Three laws speak of trees that score alike, which the factors change.
 
-    @law(examples=60)
+    @law(examples=40)
     def test_entropy_is_largest_when_all_trees_are_alike(self, data: st.DataObject) -> None:
         distribution, _, case = self.feasible_case(data, MODERATE)
         none = np.zeros((case.n + 1,) * 3)

@@ -22,7 +22,7 @@ from support.score_strategies import FORBIDDEN, NORMAL, TIES, Scores, partial_he
 
 
 class SumLaws(LawBase):
-    @law(examples=150)
+    @law(examples=75)
     def test_log_partition_is_the_sum_over_trees(self, data: st.DataObject) -> None:
         case = self.case(data)
         expected = self.enumerate(case.scores, case.root).log_partition()
@@ -30,7 +30,7 @@ class SumLaws(LawBase):
         assert isinstance(actual, float)
         assert_accurate(actual, expected)
 
-    @law(examples=150)
+    @law(examples=75)
     def test_marginals_are_probabilities_of_arcs(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data)
         marginals = distribution.marginals()
@@ -50,7 +50,7 @@ class SumLaws(LawBase):
         sums = marginals.reshape(case.n + 1, case.n + 1, -1).sum(axis=(0, 2))
         np.testing.assert_allclose(sums[1:], 1.0, rtol=0.0, atol=1e-13)
 
-    @law(examples=150)
+    @law(examples=75)
     def test_log_marginals_do_not_underflow(self, data: st.DataObject) -> None:
         distribution, truth, _ = self.feasible_case(data)
         logs = distribution.log_marginals()
@@ -106,7 +106,7 @@ class SumLaws(LawBase):
         assert actual <= 0.0
         assert_accurate(actual, truth.log_prob(heads))
 
-    @law(examples=100)
+    @law(examples=40)
     def test_probability_that_some_heads_hold_together(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data)
         heads = data.draw(partial_heads(case.n))

@@ -29,7 +29,7 @@ def assert_certificate(tree: Tree, best: float) -> None:
 
 
 class TreeLaws(LawBase):
-    @law(examples=150)
+    @law(examples=75)
     def test_argmax_is_a_best_tree(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data)
         best = distribution.argmax()
@@ -41,7 +41,7 @@ class TreeLaws(LawBase):
         if case.labelled:
             assert best.labels.dtype.kind == "i"
 
-    @law(examples=150)
+    @law(examples=75)
     def test_max_marginals_are_scores_of_best_trees(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data)
         found, expected = distribution.max_marginals(), truth.max_marginals()
@@ -51,7 +51,7 @@ class TreeLaws(LawBase):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-13 * size)
         assert not found.flags.writeable
 
-    @law(examples=50)
+    @law(examples=40)
     def test_kbest_lists_every_tree_once_best_first(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data, max_words=4)
         found = list(itertools.islice(distribution.kbest(len(truth.trees) + 3), 500))
@@ -67,7 +67,7 @@ class TreeLaws(LawBase):
             assert_close(tree.score, truth.score(entry_of(truth, tree)), tolerance)
             assert_certificate(tree, found[0].score)
 
-    @law(examples=50)
+    @law(examples=40)
     def test_kbest_begins_with_argmax_and_stops_at_k(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data)
         k = data.draw(st.integers(1, 6))
@@ -76,7 +76,7 @@ class TreeLaws(LawBase):
         tolerance = 0.0 if case.kind == TIES else 1e-13 * score_scale(case.scores)
         assert_close(found[0].score, distribution.argmax().score, tolerance)
 
-    @law(examples=50)
+    @law(examples=40)
     def test_within_a_margin(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data, max_words=4)
         gaps = truth.tree_scores()[0] - truth.tree_scores()
@@ -99,7 +99,7 @@ class TreeLaws(LawBase):
         found = list(itertools.islice(distribution.within(math.inf), 500))
         assert len(set(map(key_of, found))) == min(500, len(truth.trees))
 
-    @law(examples=100)
+    @law(examples=40)
     def test_min_risk_maximises_expected_attachment(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data)
         tree = distribution.min_risk()
@@ -112,7 +112,7 @@ class TreeLaws(LawBase):
             truth.attachment(found.heads, found.labels), truth.best_risk_value() / case.n, 1e-11
         )
 
-    @law(examples=60)
+    @law(examples=40)
     def test_min_risk_with_scores_blended_in(self, data: st.DataObject) -> None:
         distribution, truth, case = self.feasible_case(data)
         weight = data.draw(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]))
@@ -120,7 +120,7 @@ class TreeLaws(LawBase):
         tolerance = 1e-11 + 1e-12 * weight * score_scale(case.scores)
         assert_close(truth.risk_value(found, weight), truth.best_risk_value(weight), tolerance)
 
-    @law(examples=60)
+    @law(examples=40)
     def test_expected_attachment(self, data: st.DataObject) -> None:
         distribution, truth, _ = self.feasible_case(data)
         tree = data.draw(st.sampled_from(truth.trees))

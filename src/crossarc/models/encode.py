@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.errors import ModelError
 from crossarc.treebank import Sentence
 from crossarc.treebank.columns import COLUMNS, DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS
 
@@ -23,6 +24,10 @@ __all__ = [
     "Encoded",
     "Encoder",
     "Vocabulary",
+    "checked_labels",
+    "forbid_labels",
+    "labels_metadata",
+    "permitted_labels",
     "seen_labels",
 ]
 
@@ -283,6 +288,31 @@ def seen_labels(sentences: Sequence[Sentence]) -> tuple[tuple[str, ...], NDArray
     labels = Vocabulary.build(label for label, _ in arcs.elements()).strings
     seen = np.array([[arcs[label, kind] > 0 for label in labels] for kind in (True, False)])
     return labels, seen | ~seen.any(axis=1, keepdims=True)
+
+
+def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """The labels of a model, of which there must be one."""
+    if not labels:
+        raise ModelError("a model needs at least one label: train on sentences with relations")
+    return tuple(labels)
+
+
+def labels_metadata(labels: tuple[str, ...], permitted: NDArray[np.bool_]) -> dict[str, Any]:
+    """Labels, and the numbers of those that arcs of the root and others may have, for JSON."""
+    at_root, elsewhere = (np.flatnonzero(row).tolist() for row in permitted)
+    return {"labels": labels, "root_labels": at_root, "other_labels": elsewhere}
+
+
+def permitted_labels(metadata: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """`permitted` of `labels_metadata`."""
+    numbers = np.arange(len(metadata["labels"]))
+    return np.array([np.isin(numbers, metadata[key]) for key in ("root_labels", "other_labels")])
+
+
+def forbid_labels(scores: NDArray[np.float64], heads: Ints, permitted: NDArray[np.bool_]) -> None:
+    """-inf for labels (arcs, labels) that were never seen on arcs of the root, or on others."""
+    for is_own, row in zip((heads == 0, heads != 0), permitted, strict=True):
+        scores[np.ix_(is_own, ~row)] = -np.inf
 
 
 def _pairs(field: str) -> Iterable[str]:

@@ -48,7 +48,7 @@ def gather_labels(
     known = 0
     part = gradient.shape[0] // GROUPS
     workspace = label_workspace(plan)
-    kept = np.empty(score_gradient.shape[1] + 1, np.int64)
+    kept = np.empty(score_gradient.shape[1], np.int64)
     hashes = key_hashes()
     for a in range(heads.shape[0]):
         used = 0

@@ -13,8 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.errors import ModelError
-from crossarc.models.encode import Encoded, Encoder, Vocabulary, seen_labels
+from crossarc.models.encode import (
+    Encoded,
+    Encoder,
+    Vocabulary,
+    checked_labels,
+    forbid_labels,
+    labels_metadata,
+    permitted_labels,
+    seen_labels,
+)
 from crossarc.models.explain import LinearFeatures
 from crossarc.models.features import arc_plan, label_plan
 from crossarc.models.labels import log_softmax
@@ -37,8 +45,8 @@ class LinearModel(Described):
 
     Attributes:
         labels: the relations, in the order of label numbers.
-        root_labels, other_labels: whether each was seen on arcs of the root, and on other arcs;
-            on arcs where it never was, its probability is 0.
+        permitted: (2, labels): whether each was seen on arcs of the root, and on other arcs; on
+            arcs where it never was, its probability is 0.
         arc_temperature, label_temperature: what scores are divided by.
     """
 
@@ -47,11 +55,9 @@ class LinearModel(Described):
     def __init__(
         self, encoder: Encoder, labels: Sequence[str], *, arc_bits: int, label_bits: int
     ) -> None:
-        if not labels:
-            raise ModelError("a model needs at least one label: train on sentences with relations")
         self.encoder = encoder
-        self.labels = tuple(labels)
-        self.root_labels = self.other_labels = np.ones(len(self.labels), np.bool_)
+        self.labels = checked_labels(labels)
+        self.permitted = np.ones((2, len(self.labels)), np.bool_)
         self.arc_temperature = self.label_temperature = 1.0
         self._bits = {"arc_bits": arc_bits, "label_bits": label_bits}
         atoms, attributes = encoder.atoms, encoder.attributes
@@ -80,7 +86,7 @@ class LinearModel(Described):
         labels, permitted = seen_labels(sentences)
         encoder = Encoder.build(sentences, cutoff=cutoff)
         model = cls(encoder, labels, arc_bits=arc_bits, label_bits=label_bits)
-        model.root_labels, model.other_labels = permitted
+        model.permitted = permitted
         return model
 
     def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Encoded:
@@ -107,9 +113,7 @@ class LinearModel(Described):
         scores = self.label_scorer.scores(arcs, threads)
         if self.label_temperature != 1.0:
             scores /= self.label_temperature
-        at_root = arcs.heads == 0
-        scores[np.ix_(at_root, ~self.root_labels)] = -np.inf
-        scores[np.ix_(~at_root, ~self.other_labels)] = -np.inf
+        forbid_labels(scores, arcs.heads, self.permitted)
         log_softmax(scores, np.full(len(arcs), -1, np.int64))
         return scores
 
@@ -152,9 +156,7 @@ class LinearModel(Described):
         """All else that `restore` needs, for JSON."""
         return {
             "format": _FORMAT,
-            "labels": self.labels,
-            "root_labels": np.flatnonzero(self.root_labels).tolist(),
-            "other_labels": np.flatnonzero(self.other_labels).tolist(),
+            **labels_metadata(self.labels, self.permitted),
             **self._bits,
             "arc_temperature": self.arc_temperature,
             "label_temperature": self.label_temperature,
@@ -175,9 +177,7 @@ class LinearModel(Described):
             arc_bits=metadata["arc_bits"],
             label_bits=metadata["label_bits"],
         )
-        numbers = np.arange(len(model.labels))
-        model.root_labels = np.isin(numbers, metadata["root_labels"])
-        model.other_labels = np.isin(numbers, metadata["other_labels"])
+        model.permitted = permitted_labels(metadata)
         model.arc_temperature = metadata["arc_temperature"]
         model.label_temperature = metadata["label_temperature"]
         for name, scorer in model._scorers.items():

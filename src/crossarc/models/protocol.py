@@ -123,14 +123,11 @@ class ParsingModel(Model, Protocol):
 
 
 class Part(NamedTuple):
-    """A part of a tree that has a score of its own.
+    """A part of a tree that has a score of its own."""
 
-    Attributes:
-        kind: "arc"; of higher order, the name of the factor.
-        nodes: in the order of the factor's array, (h, m) for an arc.
-    """
-
+    #: "arc"; of higher order, the name of the factor.
     kind: str
+    #: In the order of the factor's array, (h, m) for an arc.
     nodes: tuple[int, ...]
 
 

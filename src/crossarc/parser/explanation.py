@@ -35,14 +35,11 @@ _FOR, _AGAINST = "70, 140, 235", "230, 110, 60"
 
 
 class FeatureWeight(NamedTuple):
-    """What a feature adds to the scores of the two alternatives, 0 where it does not hold.
+    """What a feature adds to the scores of the two alternatives, 0 where it does not hold."""
 
-    Attributes:
-        part: the kind of part that it is a feature of: "arc" or "label".
-        feature: in words, as `crossarc.models.explain` writes them.
-    """
-
+    #: The kind of part that it is a feature of: "arc" or "label".
     part: str
+    #: In words, as `crossarc.models.explain` writes them.
     feature: str
     weight: float
     rival_weight: float

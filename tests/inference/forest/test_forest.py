@@ -166,6 +166,19 @@ def test_other_scores() -> None:
     assert other.flags.writeable
 
 
+def test_divergence_of_nearly_equal_scores() -> None:
+    """Half of the step's square times a variance: p log(p / q) - p + q would lose every digit."""
+    items = [[(-1, -1, 0), (-1, -1, 1)], [(-1, -1, part) for part in (2, 3, 4)], [(0, 1, -1)]]
+    forest = forest_of(items, np.log([1.0, 3.0, 2.0, 1.0, 4.0]))
+    values, step, variance = np.array([1.0, -1.0, 2.0, 0.0, 1.0]), 1e-8, 0.0
+    for parts in (slice(0, 2), slice(2, 5)):
+        weights = np.exp(forest.score[parts])
+        p, own = weights / weights.sum(), values[parts]
+        variance += float(p @ own**2 - (p @ own) ** 2)
+    found = divergence(forest, forest.score + step * values)
+    assert found == pytest.approx(step**2 / 2 * variance, rel=1e-6, abs=0.0)
+
+
 @given(forests())
 def test_derivatives_of_marginals(forest: Forest) -> None:
     """d P(part) / d t along scores + t values is a covariance: counts of the part, and values."""
@@ -188,9 +201,11 @@ def test_a_chart_that_is_full() -> None:
     """Item 0 has a part of its own, item 1 is not needed; the capacity is just enough."""
 
     @numba.njit
-    def build() -> tuple[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    def build() -> tuple[
+        tuple[int, int, int], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    ]:
         chart = open_chart(3, 4)
-        sizes = chart.first.shape[0], chart.left.shape[0]
+        sizes = chart.first.shape[0], chart.left.shape[0], close(chart)
         add(chart, -1, -1, 0)
         close(chart)
         add(chart, -1, -1, 1)
@@ -201,7 +216,7 @@ def test_a_chart_that_is_full() -> None:
         return sizes, trimmed(chart, goal)
 
     sizes, (first, left, right, part) = build()
-    assert sizes == (4, 4)
+    assert sizes == (4, 4, -1)  # and an item without instances is none
     assert first.tolist() == [0, 1, 3]
     assert left.tolist() == [-1, 0, 0]
     assert right.tolist() == [-1, -1, 0]

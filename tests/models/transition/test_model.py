@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.attardi_reference import computations, model_probability
+from support.attardi_reference import computations, model_probability, table_index
 
 import crossarc as ca
 from crossarc.inference.transition.attardi import TransitionScores, oracle
 from crossarc.models.storage import read_model, write_model
 from crossarc.models.transition import TransitionModel
+from crossarc.models.transition.parameters import Counts, normalised
 from crossarc.treebank import sample
 
 WORDS = "abc"
@@ -278,6 +279,24 @@ def test_fit_over_the_computations_of_trees_with_back_off(monkeypatch: pytest.Mo
         assert sparse.log_prob(words) == pytest.approx(dense.log_prob(words), rel=1e-12)
         change += own - by_oracle.tree_log_prob(words, ca.Tree(heads))
     assert abs(change) > 1e-3
+
+
+def test_one_iteration_over_the_computations_of_trees() -> None:
+    """What is counted are the transitions of all listed computations that give the tree."""
+    trees = [("abca", (3, 3, 0, 3)), ("bacb", (3, 3, 0, 3)), ("aab", (3, 0, 2))]
+    sentences = [(list(words), list(heads)) for words, heads in trees]
+    start = TransitionModel.fit(sentences, vocabulary=WORDS, strength=0.5)
+    counts = Counts.zeros(len(WORDS) + 2)
+    for words, heads in trees:
+        runs = {run: p for run, p in listed(start, words).items() if run.heads == heads}  # type: ignore[attr-defined]
+        nodes = np.array([*symbols(words), 0])  # the bottom marker is node -1
+        for run, p in runs.items():
+            for step in run.steps:  # type: ignore[attr-defined]
+                table, entry = table_index(step)
+                counts[table][tuple(nodes[list(entry)])] += p / math.fsum(runs.values())
+    found = TransitionModel.fit(sentences, vocabulary=WORDS, strength=0.5, iterations=1)
+    for name, table in normalised(counts, strength=0.5, with_stop=False).items():
+        assert_allclose(found.parameters[name], table, rtol=1e-12, err_msg=name)
 
 
 def test_many_symbols_back_off_to_coarser_contexts() -> None:

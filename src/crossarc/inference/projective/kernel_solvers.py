@@ -17,8 +17,8 @@ from crossarc.inference.distribution import certified
 from crossarc.inference.projective.sibling.factor import SiblingFactor
 from crossarc.inference.questions.information import entropy_of_sums
 from crossarc.inference.runtime.batch import Batch
+from crossarc.inference.runtime.labels import labelled_marginals
 from crossarc.inference.runtime.lockstep import LOG_MARGINALS, LOG_PARTITION, MARGINALS
-from crossarc.inference.runtime.packing import spread_labels
 from crossarc.once import once
 from crossarc.trees import Tree
 
@@ -85,16 +85,7 @@ class _Kernels(ABC):
 
     def marginals(self, index: int, part: str, logs: bool) -> Floats:
         """Of "arc", in the shape of the scores."""
-        batch = self._batch
-        arcs = batch.square(index, self.flat_marginals(logs))
-        if not batch.labelled:
-            return arcs
-        out = np.empty(batch.labelled[index].shape)
-        spread_labels(
-            batch.labelled[index], batch.square(index), batch.label_sum(index), arcs, logs, out
-        )
-        out.flags.writeable = False
-        return out
+        return labelled_marginals(self._batch, index, self.flat_marginals(logs), logs)
 
     @once
     def trees(self) -> tuple[Ints, list[float]]:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from crossarc.inference.distribution import TreeDistribution, certified
 from crossarc.inference.questions.dependence import head_entropies, information_of_word
 from crossarc.inference.runtime.batch import Scores
+from crossarc.inference.runtime.labels import labelled_marginals
 from crossarc.inference.runtime.lockstep import LOG_MARGINALS, LOG_PARTITION, MARGINALS
-from crossarc.inference.runtime.packing import spread_labels
 from crossarc.inference.spanning.matrix_tree.sums import (
     WeightGradients,
     sum_over_trees,
@@ -129,16 +129,7 @@ class SpanningTrees(TreeDistribution[Size]):
         return self._sums
 
     def _marginals(self, index: int, logs: bool) -> Floats:
-        batch = self._batch
-        arcs = batch.square(index, self._flat_marginals(logs))
-        if not batch.labelled:
-            return arcs
-        out = np.empty(batch.labelled[index].shape)
-        spread_labels(
-            batch.labelled[index], batch.square(index), batch.label_sum(index), arcs, logs, out
-        )
-        out.flags.writeable = False
-        return out
+        return labelled_marginals(self._batch, index, self._flat_marginals(logs), logs)
 
     def _hessian_product(self, index: int, direction: Floats, factor_weight: float) -> Floats:
         from crossarc.inference.spanning.matrix_tree import derivatives

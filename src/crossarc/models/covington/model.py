@@ -9,9 +9,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.errors import ModelError
 from crossarc.models.covington.templates import compile_plan
-from crossarc.models.encode import Encoded, Encoder, Vocabulary, seen_labels
+from crossarc.models.encode import (
+    Encoded,
+    Encoder,
+    Vocabulary,
+    checked_labels,
+    labels_metadata,
+    permitted_labels,
+    seen_labels,
+)
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import Described
 from crossarc.models.storage import check_format, pack, unpack
@@ -53,10 +60,8 @@ class CovingtonModel(Described):
         beam: int = 1,
         bits: int = 22,
     ) -> None:
-        if not labels:
-            raise ModelError("a model needs at least one label: train on sentences with relations")
         self.encoder = encoder
-        self.labels = tuple(labels)
+        self.labels = checked_labels(labels)
         self.permitted = np.ones((2, len(self.labels)), np.bool_)
         self.max_degree, self.root, self.beam, self.bits = max_degree, root, beam, bits
         self.plan = compile_plan(encoder.atoms, encoder.attributes)
@@ -185,9 +190,7 @@ class CovingtonModel(Described):
         """All else that `restore` needs, for JSON."""
         return {
             "format": _FORMAT,
-            "labels": self.labels,
-            "root_labels": np.flatnonzero(self.permitted[0]).tolist(),
-            "other_labels": np.flatnonzero(self.permitted[1]).tolist(),
+            **labels_metadata(self.labels, self.permitted),
             "max_degree": self.max_degree,
             "root": self.root,
             "beam": self.beam,
@@ -209,9 +212,6 @@ class CovingtonModel(Described):
             metadata["labels"],
             **{name: metadata[name] for name in names},
         )
-        numbers = np.arange(len(model.labels))
-        model.permitted = np.array(
-            [np.isin(numbers, metadata[key]) for key in ("root_labels", "other_labels")]
-        )
+        model.permitted = permitted_labels(metadata)
         model.weights = unpack(tensors["slots"], cast(Shorts, tensors["weights"]), model.size)
         return model

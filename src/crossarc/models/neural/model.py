@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.models.encode import Vocabulary
+from crossarc.models.encode import (
+    Vocabulary,
+    checked_labels,
+    forbid_labels,
+    labels_metadata,
+    permitted_labels,
+)
 from crossarc.models.neural.inputs import Batch, Inputs, Shape, Vocabularies, length_batches
 from crossarc.models.protocol import ArcIndex, Described
 from crossarc.models.storage import check_format
@@ -68,19 +74,17 @@ class NeuralModel(Described):
 
     Attributes:
         labels: the relations, in the order of label numbers.
-        root_labels, other_labels: whether each was seen on arcs of the root, and on other arcs;
-            on arcs where it never was, its probability is 0.
+        permitted: (2, labels): whether each was seen on arcs of the root, and on other arcs; on
+            arcs where it never was, its probability is 0.
         arc_temperature, label_temperature: what scores are divided by.
     """
 
     kind = "neural"
 
     def __init__(self, vocabularies: Vocabularies, labels: Sequence[str], engine: Engine) -> None:
-        if not labels:
-            raise ModelError("a model needs at least one label: train on sentences with relations")
         self.vocabularies = vocabularies
-        self.labels = tuple(labels)
-        self.root_labels = self.other_labels = np.ones(len(self.labels), np.bool_)
+        self.labels = checked_labels(labels)
+        self.permitted = np.ones((2, len(self.labels)), np.bool_)
         self.arc_temperature = self.label_temperature = 1.0
         self.engine = engine
 
@@ -112,9 +116,7 @@ class NeuralModel(Described):
         """All else that `restore` needs, for JSON."""
         return {
             "format": _FORMAT,
-            "labels": self.labels,
-            "root_labels": np.flatnonzero(self.root_labels).tolist(),
-            "other_labels": np.flatnonzero(self.other_labels).tolist(),
+            **labels_metadata(self.labels, self.permitted),
             "arc_temperature": self.arc_temperature,
             "label_temperature": self.label_temperature,
             "vocabularies": self.vocabularies.metadata(),
@@ -136,9 +138,7 @@ class NeuralModel(Described):
         }
         engine = _restored_engine(Shape(**shape), metadata["encoder"])
         model = cls(Vocabularies.restore(metadata["vocabularies"]), metadata["labels"], engine)
-        numbers = np.arange(len(model.labels))
-        model.root_labels = np.isin(numbers, metadata["root_labels"])
-        model.other_labels = np.isin(numbers, metadata["other_labels"])
+        model.permitted = permitted_labels(metadata)
         model.arc_temperature = metadata["arc_temperature"]
         model.label_temperature = metadata["label_temperature"]
         try:
@@ -211,8 +211,7 @@ class NeuralScores:
                 vectors, rows[part], heads[part], modifiers[part], self._threads
             )
         out /= model.label_temperature
-        out[np.ix_(heads == 0, ~model.root_labels)] = -np.inf
-        out[np.ix_(heads != 0, ~model.other_labels)] = -np.inf
+        forbid_labels(out, heads, model.permitted)
         out -= out.max(axis=1, keepdims=True, initial=-np.inf)
         out -= np.log(np.exp(out).sum(axis=1, keepdims=True))
         return out

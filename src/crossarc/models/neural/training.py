@@ -278,7 +278,7 @@ def _build(
     sentences: Sequence[Sentence], options: NeuralOptions
 ) -> tuple[NeuralModel, TorchEngine]:
     """A model with the words and labels of a treebank, weights drawn by PyTorch's generator."""
-    labels, (root_labels, other_labels) = seen_labels(sentences)
+    labels, permitted = seen_labels(sentences)
     vocabularies = Vocabularies.build(sentences)
     pretrained = None if options.encoder is None else Pretrained.load(options.encoder)
     layers = options.layers
@@ -293,7 +293,7 @@ def _build(
     )
     engine = TorchEngine(shape, pretrained)
     model = NeuralModel(vocabularies, labels, engine)
-    model.root_labels, model.other_labels = root_labels, other_labels
+    model.permitted = permitted
     return model, engine
 
 
