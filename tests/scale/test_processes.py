@@ -44,7 +44,7 @@ def test_an_exception_comes_back() -> None:
         if job == 2:
             raise TreebankError("no good", source="x.conllu", line=7)
         if job == 3:
-            raise Unpicklable(lambda: None)
+            raise UnpicklableError(lambda: None)
         return job
 
     with Workers(lambda: fails, 2) as workers:
@@ -53,7 +53,7 @@ def test_an_exception_comes_back() -> None:
             workers.submit(2).result()
 
 
-class Unpicklable(Exception):
+class UnpicklableError(Exception):
     pass
 
 
@@ -87,9 +87,9 @@ def test_the_end_of_the_template_is_the_end() -> None:
         assert workers.submit(3).result() == 9
         template = next(pid for pid in before if descendants(pid))
         os.kill(template, signal.SIGKILL)
+        wait_until(lambda: workers.submit(1).exception() is not None)
         with pytest.raises(TemplateEndedError, match="run the command again"):
-            for _ in range(100):
-                workers.submit(1).result()
+            workers.submit(1).result()
 
 
 def test_no_process_is_left_by_a_closed_pool() -> None:

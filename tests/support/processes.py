@@ -45,6 +45,6 @@ def end_of(pids: set[int]) -> None:
 
 def _runs(pid: int) -> bool:
     try:
-        return "Z" != Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
