@@ -192,7 +192,8 @@ def test_several_files_to_a_folder(model: Path, tmp_path: Path) -> None:
         write_conllu(sample()[:3], tmp_path / name)
     done = crossarc("parse", "-m", model, "a.conllu.gz", "b.txt", "-o", "new/", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    written = sorted((tmp_path / "new").iterdir())
+    written = sorted((tmp_path / "new").glob("*"))
+    written = [path for path in written if not path.name.startswith(".")]
     assert [path.name for path in written] == ["a.conllu", "b.conllu"]
     one = crossarc("parse", "-m", model, "b.txt", cwd=tmp_path).stdout
     assert [path.read_bytes() for path in written] == [one, one]

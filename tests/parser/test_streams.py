@@ -12,7 +12,7 @@ import pytest
 
 from crossarc import Sentence, load
 from crossarc.parser import Parser
-from crossarc.parser.batches import _READ_AHEAD, full_batches, ready_items
+from crossarc.parser.batches import FULL, full_batches, ready_items
 from crossarc.parser.lines import line_sentences, split_lines
 
 
@@ -80,7 +80,7 @@ def test_an_endless_input_is_read_a_bounded_number_ahead() -> None:
     assert taken == list(range(len(taken)))
     # The queue, a batch that has left it, and the item that waits to enter it.
     time.sleep(0.05)
-    assert len(read) <= len(taken) + _READ_AHEAD + 1
+    assert len(read) <= len(taken) + FULL + 1
     batches.close()  # type: ignore[attr-defined]
 
 
@@ -131,7 +131,7 @@ def test_an_endless_parse_needs_no_more_memory(parser: Parser) -> None:
     before = alive()
     for _ in islice(parsed, 1500):
         pass
-    assert alive() <= before + 3 * _READ_AHEAD
+    assert alive() <= before + 3 * FULL
 
 
 def test_lines_come_as_soon_as_they_are_complete() -> None:

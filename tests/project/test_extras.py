@@ -13,7 +13,7 @@ MODULES = {
     "torch": ["torch"],
     "transformers": ["torch", "transformers"],
     "spacy": ["spacy"],
-    "ray": ["ray"],
+    "ray": ["ray", "fsspec"],
     "web": ["starlette", "uvicorn"],
     "plots": ["matplotlib"],
     "images": ["typst"],

@@ -1,8 +1,8 @@
 """The `crossarc` command: its sub-commands and how they end.
 
-Exit status 0 on success, 1 for bad data, 2 for wrong usage, 130 when interrupted, by SIGPIPE when
-nobody reads the output any more; never a traceback. Commands import what they need when they run,
-so that `--help` is quick.
+Exit status 0 on success, 1 for bad data, 2 for wrong usage, 130 when interrupted and 143 when
+terminated, by SIGPIPE when nobody reads the output any more; never a traceback. Commands import what
+they need when they run, so that `--help` is quick.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ def main() -> None:
     """Run the command line and exit."""
     # From here on files are cleaned up; see `crossarc.app` for what was before.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _terminate)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Where the terminal cannot show a character, a question mark is better than a traceback.
         sys.stdout.reconfigure(errors="replace")
@@ -120,6 +121,11 @@ def main() -> None:
             _end(f"{place}{error.strerror}; check the path", 2)
         remedy = "; make room or write elsewhere" if error.errno in _NO_ROOM else ""
         _end(f"{place}{error.strerror or error}{remedy}", 1)
+
+
+def _terminate(number: int, frame: object) -> None:
+    """Leave as after an interrupt: files that are half written are removed."""
+    sys.exit(128 + number)
 
 
 def _end_by_sigpipe() -> None:

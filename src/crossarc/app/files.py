@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
-from crossarc.errors import ModelError, TreebankError
+from crossarc.errors import ModelError
 from crossarc.models.kinds import OptionError
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ __all__ = [
     "report_skipped",
     "stdin_once",
     "treebank_names",
-    "with_hint",
 ]
+
+T = TypeVar("T", bound=Sized)
 
 SAMPLE = "@sample"
 
@@ -96,7 +97,12 @@ ModelOption = Annotated[
     ),
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="Threads; by default one a core.", show_default=False)
+    int | None,
+    typer.Option(
+        min=1,
+        help="Cores to use, by default all; the result does not depend on it.",
+        show_default=False,
+    ),
 ]
 SourceFormatOption = Annotated[Format, typer.Option("--from", help="Format of the input.")]
 
@@ -166,26 +172,18 @@ def refused_options() -> Iterator[None]:
         raise typer.BadParameter(error.what, param_hint=flags or None) from None
 
 
-def with_hint(reader: SentenceReader, hint: str) -> Iterator[Sentence]:
-    """The sentences of a treebank; if the first is none, the error says what to do for text."""
-    count = 0
-    try:
-        for sentence in reader:
-            count += 1
-            yield sentence
-    except TreebankError as error:
-        if count:
-            raise
-        link = " For" if error.what.endswith("?") else "; for"
-        raise TreebankError(
-            f"{error.what}{link} {hint}",
-            source=error.source,
-            line=error.line,
-            sent_id=error.sent_id,
-        ) from None
+class Skipping(Protocol):
+    """What may have passed over sentences: a reader, or the outcome of a parse."""
+
+    skipped: int
+    first_problem: Any
+
+    @property
+    def name(self) -> str:
+        """What was read."""
 
 
-def report_skipped(reader: SentenceReader) -> None:
+def report_skipped(reader: Skipping) -> None:
     """Say on stderr how many sentences were passed over, and why the first one was."""
     if reader.skipped:
         print(
@@ -200,7 +198,7 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
-class Progress(Iterator["Sentence"]):
+class Progress(Iterator[T]):
     """Pass sentences through; on a terminal, say on stderr how far it has come.
 
     Args:
@@ -210,7 +208,7 @@ class Progress(Iterator["Sentence"]):
     """
 
     def __init__(
-        self, sentences: Iterator[Sentence], name: str | None = None, *, quiet: bool = False
+        self, sentences: Iterator[T], name: str | None = None, *, quiet: bool = False
     ) -> None:
         self._sentences = sentences
         self._name: str = getattr(sentences, "name", "-") if name is None else name
@@ -226,7 +224,7 @@ class Progress(Iterator["Sentence"]):
         tail: bytes = getattr(self._sentences, "tail", b"")
         return tail
 
-    def __next__(self) -> Sentence:
+    def __next__(self) -> T:
         try:
             sentence = next(self._sentences)
         except BaseException:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crossarc.app.files import OnError, Progress, open_treebank, report_skipped, with_hint
+from crossarc.app.files import OnError, Progress, open_treebank, report_skipped
 from crossarc.errors import ModelError
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def read_sentences(path: str, tokenized: bool, on_error: OnError) -> list[Senten
 
         sentences = list(Progress(line_sentences(split_lines(read_text(path)), None), path))
     else:
+        from crossarc.parser.lines import with_hint
+
         reader = open_treebank(path, on_error=on_error)
         hinted = with_hint(reader, "words divided by spaces, add --tokenized")
         sentences = list(Progress(hinted, reader.name))

@@ -9,15 +9,15 @@ from typing import Generic, TypeVar
 
 from crossarc.treebank import Sentence
 
-__all__ = ["full_batches", "ready_items"]
+__all__ = ["FULL", "full_batches", "ready_items", "ready_or_none"]
 
 T = TypeVar("T")
 
 # Sentences are parsed in batches of about so many arcs, which bounds memory and keeps threads busy.
 _BATCH_ARCS = 400_000
 _BATCH_SENTENCES = 256
-# So many items are read ahead of the parser.
-_READ_AHEAD = 256
+#: So many items are read ahead of the parser.
+FULL = 256
 # How often, in seconds, a reader that waits for the parser looks whether it is still there.
 _PATIENCE = 0.2
 
@@ -45,12 +45,26 @@ def ready_items(items: Iterable[T], on_wait: Callable[[], None] | None = None) -
     Args:
         on_wait: called when all items have been handed on and the input has no more yet.
     """
+    for batch in ready_or_none(items):
+        if batch:
+            yield batch
+        elif on_wait is not None:
+            on_wait()
+
+
+def ready_or_none(items: Iterable[T]) -> Iterator[list[T]]:
+    """The same, with an empty list whenever all has been handed on and the input has no more yet.
+
+    A list of `FULL` items may be followed by others without any wait.
+    """
     reader = _Reader(items)
     try:
-        while True:
-            batch = reader.ready(on_wait)
+        while (batch := reader.ready()) is not None:
             if not batch:
-                return
+                yield batch
+                batch = reader.ready(wait=True)
+                if batch is None:
+                    return
             yield batch
     finally:
         reader.stop()
@@ -68,30 +82,28 @@ class _Reader(Generic[T]):
 
     def __init__(self, items: Iterable[T]) -> None:
         self._items = items
-        self._queue: queue.Queue[T | _End] = queue.Queue(_READ_AHEAD)
+        self._queue: queue.Queue[T | _End] = queue.Queue(FULL)
         self._stopped = threading.Event()
         self._end: _End | None = None
         threading.Thread(target=self._read, name="crossarc-reader", daemon=True).start()
 
-    def ready(self, on_wait: Callable[[], None] | None) -> list[T]:
-        """The items that are there, at least one; none when the input has ended."""
+    def ready(self, *, wait: bool = False) -> list[T] | None:
+        """The items that are there, with `wait` at least one; None when the input has ended."""
         batch: list[T] = []
-        while self._end is None and len(batch) < _READ_AHEAD:
+        while self._end is None and len(batch) < FULL:
             try:
-                entry = self._queue.get_nowait()
+                entry = self._queue.get(block=wait and not batch)
             except queue.Empty:
-                if batch:
-                    return batch
-                if on_wait is not None:
-                    on_wait()
-                entry = self._queue.get()
+                return batch
             if isinstance(entry, _End):
                 self._end = entry
             else:
                 batch.append(entry)
-        if not batch and self._end is not None and self._end.error is not None:
+        if batch:
+            return batch
+        if self._end is not None and self._end.error is not None:
             raise self._end.error
-        return batch
+        return None
 
     def stop(self) -> None:
         """Let the thread end, at the latest with its next item."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from crossarc.errors import TreebankError
 from crossarc.text import Tokenizer
 from crossarc.text.emission import build_sentence, following
-from crossarc.treebank import Sentence
+from crossarc.treebank import Sentence, SentenceReader
 
-__all__ = ["line_sentences", "split_lines"]
+__all__ = ["line_sentences", "split_lines", "with_hint"]
 
 
 def split_lines(pieces: Iterable[str]) -> Iterator[str]:
@@ -59,3 +60,22 @@ def _joined(parts: list[Sentence], comments: list[str]) -> Sentence:
             first = first + 1 if token is None else token.last
     misc[-1] = following("\n")
     return build_sentence("".join(f"{line}\n" for line in comments), forms, misc, ranges)
+
+
+def with_hint(reader: SentenceReader, hint: str) -> Iterator[Sentence]:
+    """The sentences of a treebank; if the first is none, the error says what to do for text."""
+    count = 0
+    try:
+        for sentence in reader:
+            count += 1
+            yield sentence
+    except TreebankError as error:
+        if count:
+            raise
+        link = " For" if error.what.endswith("?") else "; for"
+        raise TreebankError(
+            f"{error.what}{link} {hint}",
+            source=error.source,
+            line=error.line,
+            sent_id=error.sent_id,
+        ) from None

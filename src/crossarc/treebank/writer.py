@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -19,12 +20,43 @@ from crossarc.treebank.plus import Layout, PlusSentence
 from crossarc.treebank.rows import BYTE_ORDER_MARK, missing_break
 from crossarc.treebank.sentence import Sentence
 
-__all__ = ["Writable", "open_output", "write_conllu"]
+__all__ = ["Serialized", "Writable", "open_output", "write_conllu"]
 
 Writable = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 
-def write_conllu(sentences: Iterable[Sentence], path_or_file: Writable) -> int:
+@dataclass(frozen=True, slots=True)
+class Serialized:
+    """A sentence as it is written: what `write_conllu` needs of it, and nothing else.
+
+    Attributes:
+        raw: its bytes.
+        words: how many it has.
+        layout: the columns, of a sentence of CoNLL-U Plus.
+        source, line, sent_id: where it comes from, for messages.
+    """
+
+    raw: bytes
+    words: int
+    layout: Layout | None
+    source: str | None
+    line: int | None
+    sent_id: str | None
+
+    @classmethod
+    def of(cls, sentence: Sentence) -> Serialized:
+        """The sentence as it is now."""
+        layout = sentence.layout if isinstance(sentence, PlusSentence) else None
+        place = sentence.source, sentence.line, None if layout is None else sentence.sent_id
+        return cls(bytes(sentence), len(sentence), layout, *place)
+
+    def __len__(self) -> int:
+        return self.words
+
+
+def write_conllu(
+    sentences: Iterable[Sentence] | Iterable[Serialized], path_or_file: Writable
+) -> int:
     """Write sentences as CoNLL-U; returns how many.
 
     What was read and not changed is written byte for byte. A file appears under its name only
@@ -41,13 +73,12 @@ def write_conllu(sentences: Iterable[Sentence], path_or_file: Writable) -> int:
         gap = b""
         layout: Layout | None = None
         for sentence in sentences:
-            raw = bytes(sentence)
-            if layout is not None or isinstance(sentence, PlusSentence):
-                own = sentence.layout if isinstance(sentence, PlusSentence) else None
-                if count == 0 and own is not None:
-                    layout, raw = own, own.declare(raw)
-                elif own != layout:
-                    raise _other_columns(sentence, own, layout)
+            one = sentence if isinstance(sentence, Serialized) else Serialized.of(sentence)
+            raw = one.raw
+            if count == 0 and one.layout is not None:
+                layout, raw = one.layout, one.layout.declare(raw)
+            elif one.layout != layout:
+                raise _other_columns(one, layout)
             write(gap + raw if count == 0 else gap + raw.removeprefix(BYTE_ORDER_MARK))
             gap = missing_break(raw)
             count += 1
@@ -55,16 +86,14 @@ def write_conllu(sentences: Iterable[Sentence], path_or_file: Writable) -> int:
     return count
 
 
-def _other_columns(
-    sentence: Sentence, layout: Layout | None, first: Layout | None
-) -> TreebankError:
-    ours, theirs = (" ".join(one.extra) if one else "none" for one in (layout, first))
+def _other_columns(one: Serialized, first: Layout | None) -> TreebankError:
+    ours, theirs = (" ".join(its.extra) if its else "none" for its in (one.layout, first))
     return TreebankError(
         f"columns beside the ten of CoNLL-U: {ours}, but the first sentence written has {theirs}: "
         "write them to separate files, or drop them by treebank.without_extra_columns",
-        source=sentence.source,
-        line=sentence.line,
-        sent_id=sentence.sent_id,
+        source=one.source,
+        line=one.line,
+        sent_id=one.sent_id,
     )
 
 

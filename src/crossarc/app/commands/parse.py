@@ -6,7 +6,9 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, cast
 
@@ -19,18 +21,18 @@ from crossarc.app.files import (
     OnErrorOption,
     Progress,
     WorkersOption,
+    counted,
     file_stem,
-    open_treebank,
     refused_options,
     report_skipped,
     stdin_once,
-    with_hint,
 )
 
 if TYPE_CHECKING:
     from crossarc.parser import Parser
     from crossarc.parser.options import ParseKeywords
-    from crossarc.treebank import Sentence
+    from crossarc.scale.corpus import Form, Outcome, Shard
+    from crossarc.scale.parsing import CorpusParser
 
 __all__ = ["chosen_parser", "parse"]
 
@@ -85,6 +87,21 @@ def parse(
         ),
     ] = None,
     workers: WorkersOption = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="With -o FOLDER/: leave out inputs that an earlier run has finished.",
+        ),
+    ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Parse every N-th input only, from the I-th: a share of the work.",
+            show_default=False,
+        ),
+    ] = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
     """Parse sentences or raw text.
@@ -95,7 +112,9 @@ def parse(
     quarter of a million characters have come, or the input ends.
     """
     from crossarc.parser import ParseOptions
+    from crossarc.scale.corpus import share
 
+    part = None if shard is None else _part(shard)
     paths = files or ["-"]
     stdin_once(*paths)
     form = _input_form(text, lines, tokenized)
@@ -110,13 +129,22 @@ def parse(
     }
     with refused_options():
         ParseOptions.build(dict(options), text=form is not None)
-    outputs = _outputs(paths, output)
-    parser = chosen_parser(model, form is not None)
-    for path, target in zip(paths, outputs, strict=True):
-        _parse_one(parser, path, target, form, options, on_error)
+    shards = share(_shards(paths, output), part)
+    is_folder = _is_folder(output)
+    if resume and (not is_folder or "-" in paths):
+        raise typer.BadParameter(
+            "finished inputs are remembered in a folder: give files, and -o FOLDER/",
+            param_hint="--resume",
+        )
+    name = chosen_model(model, form is not None)
+    job = _Job(name, options, form, on_error)
+    if resume:
+        shards = job.unfinished(shards)
+    if shards:
+        job.run(shards, is_folder)
 
 
-def _input_form(text: bool, lines: bool, tokenized: bool) -> str | None:
+def _input_form(text: bool, lines: bool, tokenized: bool) -> Form:
     """Which kind of text the input is; None for a treebank."""
     chosen = [
         name
@@ -126,69 +154,139 @@ def _input_form(text: bool, lines: bool, tokenized: bool) -> str | None:
     if len(chosen) > 1:
         flags = " / ".join(f"--{name}" for name in chosen)
         raise typer.BadParameter("the input has one form: give one of them", param_hint=flags)
-    return chosen[0] if chosen else None
+    return cast("Form", chosen[0]) if chosen else None
 
 
-def _outputs(paths: list[str], output: str) -> list[str]:
+def _part(text: str) -> tuple[int, int]:
+    """Which part of how many: I/N."""
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise typer.BadParameter(
+            f"must be I/N with 1 <= I <= N: got {text!r}", param_hint="--shard"
+        )
+    return int(part), int(parts)
+
+
+def _is_folder(output: str) -> bool:
+    return output.endswith("/") or Path(output).is_dir()
+
+
+def _shards(paths: list[str], output: str) -> list[Shard]:
     """Where the parse of each input goes; checked before any work."""
+    from crossarc.scale.corpus import Shard
+    from crossarc.scale.paths import check_input, is_url, join, make_folder, matching
+    from crossarc.treebank import SAMPLE_PATH
+
+    paths = [file for path in paths for file in matching(path)]
     for path in paths:
         if path not in ("-", SAMPLE):
-            Path(path).stat()
-    if not output.endswith(os.sep) and not Path(output).is_dir():
+            check_input(path)
+    sources = [str(SAMPLE_PATH) if path == SAMPLE else path for path in paths]
+    if not _is_folder(output):
         if len(paths) > 1 and output != "-":
             raise typer.BadParameter(
                 f"{output} is one file, and there are {len(paths)} inputs: give a folder, such as "
-                f"{output}{os.sep}",
+                f"{output}/",
                 param_hint="-o",
             )
-        return [output] * len(paths)
-    Path(output).mkdir(parents=True, exist_ok=True)
-    targets = [str(Path(output) / f"{_name(path)}.conllu") for path in paths]
-    for path, target in zip(paths, targets, strict=True):
-        if targets.count(target) > 1:
+        return [Shard(source, output) for source in sources]
+    make_folder(output)
+    targets = [join(output, f"{_name(path)}.conllu") for path in paths]
+    inputs = Counter(targets)
+    for source, target in zip(sources, targets, strict=True):
+        if inputs[target] > 1:
             raise typer.BadParameter(
                 f"{target} would hold several inputs: rename one of them", param_hint="-o"
             )
-        if Path(target).exists() and Path(path).exists() and Path(target).samefile(path):
+        is_local = source != "-" and not is_url(source) and not is_url(target)
+        if is_local and Path(target).exists() and Path(target).samefile(source):
             raise typer.BadParameter(
                 f"{target} is an input: write to another folder", param_hint="-o"
             )
-    return targets
+    return [Shard(*pair) for pair in zip(sources, targets, strict=True)]
 
 
 def _name(path: str) -> str:
     return {"-": "stdin", SAMPLE: "sample"}.get(path) or file_stem(path)
 
 
-def _parse_one(
-    parser: Parser,
-    path: str,
-    target: str,
-    form: str | None,
-    options: ParseKeywords,
-    on_error: OnError,
-) -> None:
-    from crossarc.treebank import write_conllu
+@dataclass(frozen=True)
+class _Job:
+    """What is done with each input."""
 
-    source = _waiting_stdin() if path == "-" else None
-    if form is None:
-        reader = open_treebank(source or path, on_error=on_error)
-        hinted = with_hint(reader, "raw text, add --text, --lines or --tokenized")
-        parsed = _parsed(parser, hinted, source is not None, options)
-        write_conllu(Progress(parsed, reader.name, quiet=target == "-"), target)
-        report_skipped(reader)
-        return
-    from crossarc.parser.lines import line_sentences, split_lines
-    from crossarc.text import read_text
+    model: str
+    options: ParseKeywords
+    form: Form
+    on_error: OnError
 
-    pieces = read_text(source or path)
-    if form == "text":
-        sentences = parser.needed_tokenizer.tokenize(pieces)
-    else:
-        tokenizer = None if form == "tokenized" else parser.needed_tokenizer
-        sentences = line_sentences(split_lines(pieces), tokenizer)
-    parsed = _parsed(parser, sentences, source is not None, options)
-    write_conllu(Progress(parsed, path, quiet=target == "-"), target)
+    @cached_property
+    def recipe(self) -> str:
+        """The checksum of all that the output depends on beside the input."""
+        from crossarc import __version__
+        from crossarc.parser.files import find_model
+        from crossarc.scale.manifest import recipe
+
+        others = {"form": self.form, "on_error": self.on_error, "version": __version__}
+        options = {name: one for name, one in self.options.items() if name != "threads"}
+        return recipe(str(find_model(self.model)), {**options, **others})
+
+    def unfinished(self, shards: list[Shard]) -> list[Shard]:
+        """The inputs that an earlier run has not finished."""
+        from crossarc.scale.corpus import is_finished
+
+        found = [one for one in shards if not is_finished(one, self.recipe)]
+        done = len(shards) - len(found)
+        print(
+            f"crossarc: {done:,} of {counted(len(shards), 'input')} are finished", file=sys.stderr
+        )
+        return found
+
+    def run(self, shards: list[Shard], is_folder: bool) -> None:
+        """Parse all inputs on this machine."""
+        from crossarc.scale.corpus import parse_to_folder
+        from crossarc.scale.parsing import CorpusParser
+
+        workers = self.options["threads"]
+        with CorpusParser(self.model, self.options, workers=workers) as corpus:
+            for shard in shards:
+                if is_folder and shard.source != "-":
+                    skip = self.on_error is OnError.skip
+                    outcome = parse_to_folder(
+                        corpus, shard, self.form, self.recipe, skip=skip, watch=Progress
+                    )
+                else:
+                    outcome = self._stream(corpus, shard)
+                report(outcome)
+
+    def _stream(self, corpus: CorpusParser, shard: Shard) -> Outcome:
+        """Parse one input to a file or standard output."""
+        from crossarc.scale.corpus import parse_shard
+
+        stream = _waiting_stdin() if shard.source == "-" else None
+        return parse_shard(
+            corpus,
+            shard,
+            self.form,
+            skip=self.on_error is OnError.skip,
+            watch=partial(Progress, quiet=shard.target == "-"),
+            stream=stream,
+            on_wait=None if stream is None else sys.stdout.buffer.flush,
+        )
+
+
+def report(outcome: Outcome) -> None:
+    """Say on stderr what could not be read or parsed."""
+    from crossarc.scale.corpus import errors_of
+
+    report_skipped(outcome)
+    if outcome.set_aside:
+        file = errors_of(outcome.target)
+        kept = f"; they are in {file}" if file is not None else ""
+        print(
+            f"crossarc: {outcome.name}: left out {counted(outcome.set_aside, 'sentence')} that "
+            f"cannot be parsed{kept}; the first: {outcome.first_failure}",
+            file=sys.stderr,
+        )
 
 
 def _waiting_stdin() -> IO[bytes] | None:
@@ -205,18 +303,16 @@ def _waiting_stdin() -> IO[bytes] | None:
     return cast(IO[bytes], file)
 
 
-def _parsed(
-    parser: Parser, sentences: Iterator[Sentence], may_wait: bool, options: ParseKeywords
-) -> Iterator[Sentence]:
-    """Parsed sentences; where the input may wait, what is finished is written before."""
-    if may_wait:
-        return parser.pipe(sentences, on_wait=sys.stdout.buffer.flush, **options)
-    return parser.parse(sentences, **options)
+def chosen_parser(model: str | None) -> Parser:
+    """The parser that was asked for, else by `CROSSARC_MODEL`."""
+    from crossarc.parser import Parser
+
+    return Parser.load(chosen_model(model))
 
 
-def chosen_parser(model: str | None, text: bool = False) -> Parser:
-    """The parser that was asked for, else by `CROSSARC_MODEL`, else for text the English one."""
-    from crossarc.parser import Parser, shipped_models
+def chosen_model(model: str | None, text: bool = False) -> str:
+    """The model that was asked for, else by `CROSSARC_MODEL`, else for text the English one."""
+    from crossarc.parser import shipped_models
 
     name = model or os.environ.get("CROSSARC_MODEL")
     if name is None and text and "en" in shipped_models():
@@ -229,4 +325,4 @@ def chosen_parser(model: str | None, text: bool = False) -> Parser:
             f"{names}",
             param_hint="-m",
         )
-    return Parser.load(name)
+    return name
