@@ -13,7 +13,6 @@ from support.higher_order_laws import HigherOrder
 from support.information_laws import InformationLaws
 from support.law_base import assert_accurate, assert_log_marginals, assert_marginals, key_of
 from support.sibling_cases import as_parts
-from support.sum_laws import SumLaws
 
 from crossarc import InfeasibleError, ProjectiveTrees, Tree
 from crossarc.inference.projective.kernel_solvers import SiblingKernels
@@ -260,11 +259,8 @@ def test_limits_of_modifiers(root: str) -> None:
     assert others.kl(trees) == math.inf == wider.kl(truth)
 
 
-class TestSibling(HigherOrder, SumLaws, InformationLaws):
-    """Parts with low scores are forbidden in sentences of four and five words.
-
-    So in a batch, some sentences are asked of kernels and some of forests.
-    """
+class TestSibling(HigherOrder, InformationLaws):
+    """Parts with low scores are forbidden in sentences of four and five words."""
 
     names = ("sibling",)
     test_entropy_is_largest_when_all_trees_are_alike = None
