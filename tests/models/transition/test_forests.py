@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.attardi_reference import Run, Step, computations, probability
+from support.attardi_reference import Run, Step, all_trees, computations, probability
 
 import crossarc as ca
 from crossarc.models.transition import DegreeModel, TransitionModel, WindowModel
@@ -49,6 +50,10 @@ def test_degrees(degree: int, words: str) -> None:
     assert tree.score == pytest.approx(math.log(highest))
     # Words that occur twice make computations tie.
     assert tuple(tree.heads) in {run.heads for run, p in runs.items() if p > highest * (1 - 1e-9)}
+    for heads in islice(all_trees(len(words)), 0, None, 1 if len(words) < 5 else 60):
+        own = math.fsum(p for run, p in runs.items() if run.heads == heads)
+        found = model.tree_log_prob(list(words), ca.Tree(heads))
+        assert found == pytest.approx(math.log(own)) if own else found == -math.inf
 
 
 def test_degree_two_is_the_transition_model() -> None:
@@ -91,6 +96,8 @@ def test_input_that_is_refused() -> None:
         ca.ModelError, match="9 words are too many for the deduction of degree 2: 8"
     ):
         WindowModel.random(WORDS).log_prob(["a"] * 9)
+    with pytest.raises(ca.ModelError, match="a tree of 2 words for other words"):
+        WindowModel.random(WORDS).tree_log_prob(["a"], ca.Tree([0, 1]))
     p = DegreeModel.random(WORDS, degree=3).parameters
     lacking = {name: p[name] for name in p if name != "rd3"}
     with pytest.raises(ca.ModelError, match=r"missing or not known: \['rd3'\]"):

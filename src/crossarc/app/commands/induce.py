@@ -196,6 +196,8 @@ def induce(
             check_writable(str(path), flag)
     learnt = _read(file, tokenized, model, punctuation, on_error)
     parsed = learnt if test is None else _read(test, tokenized, model, punctuation, on_error)
+    if isinstance(model, Transitions) and output is not None:
+        model.check_lengths(parsed.sentences, parsed.words)
     chosen: Any = start.value
     if start_trees is not None:
         trees = _read(start_trees, False, model, punctuation, on_error)
