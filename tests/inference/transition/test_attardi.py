@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import Counter
 
@@ -148,12 +149,23 @@ def test_rows_are_filled_after_those_that_they_need(threads: int) -> None:
 
 
 def test_a_row_that_fails_ends_all_threads() -> None:
+    """Also those that wait for the row: all others go on until they need it."""
+    raised: list[bool] = []
+
     def fill(i: int, begin: int, end: int) -> None:
         if (i, end) == (20, 20):
+            time.sleep(0.05)
             raise MemoryError
 
-    with pytest.raises(MemoryError):
-        fill_rows(fill, 40, 30, 2)
+    def run() -> None:
+        with pytest.raises(MemoryError):
+            fill_rows(fill, 40, 30, 2)
+        raised.append(True)
+
+    caller = threading.Thread(target=run, daemon=True)
+    caller.start()
+    caller.join(20)
+    assert raised
 
 
 @pytest.mark.parametrize("scale", [300.0, 1e5])

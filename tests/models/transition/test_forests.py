@@ -91,6 +91,21 @@ def test_window_of_three_symbols(words: str) -> None:
     assert_allclose(sums, 1.0)
 
 
+def test_window_of_eight_words() -> None:
+    """Parameters that do not look below b2, or at the window of a shift: the transition model."""
+    model = TransitionModel.random(WORDS, seed=1)
+    p, cube = model.parameters, (len(model.symbols),) * 3
+    tables = {"sh": np.broadcast_to(p["sh"], (*cube, cube[0]))}
+    tables |= {name: np.broadcast_to(p["rd"] * p[name], cube) for name in ("la1", "ra1")}
+    tables |= {name: p["rd"] * p["rd2"] * p[name] for name in ("la2", "ra2")}
+    words, twin = list("abbabaab"), WindowModel(WORDS, tables)
+    assert_allclose(twin.log_prob(words), model.log_prob(words), rtol=1e-12)
+    best = model.parse(words)
+    assert twin.parse(words).score == pytest.approx(best.score)
+    own = twin.tree_log_prob(words, best)
+    assert own == pytest.approx(model.tree_log_prob(words, best))
+
+
 def test_input_that_is_refused() -> None:
     with pytest.raises(
         ca.ModelError, match="9 words are too many for the deduction of degree 2: 8"

@@ -56,7 +56,7 @@ def fill_rows(fill: Callable[[int, int, int], None], nodes: int, last: int, thre
 
     def run(chunk: _Chunk) -> None:
         with changed:
-            while missing[chunk.i]:  # what it needs has been begun before it
+            while missing[chunk.i] > 0:  # what it needs has been begun before it
                 changed.wait()
         fill(*chunk)
         with changed:
