@@ -126,7 +126,7 @@ def test_transition_models_parse_what_they_did_not_learn_from(tmp_path: Path) ->
     *_, last = read_conllu(tmp_path / "out.conllu")
     assert (last.heads == 0).sum() == 1
     write_conllu([Sentence.build(["a"] * 101, upos=["X"] * 101)], tmp_path / "long.conllu")
-    refused = crossarc(*command, "--test", "long.conllu", "-o", "-", cwd=tmp_path)
+    refused = crossarc(*command, "--test", "long.conllu", cwd=tmp_path)
     assert (refused.returncode, refused.stdout) == (1, b"")
     assert refused.stderr == (
         b"crossarc: long.conllu:1: 101 words, the transition model parses 100 at most: leave the "
