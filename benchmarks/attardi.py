@@ -3,13 +3,15 @@
     python benchmarks/attardi.py speed
     python benchmarks/attardi.py induction [TREEBANKS] [--names NAME ...] [--max-words 10]
     python benchmarks/attardi.py supervised [TREEBANKS]
+    python benchmarks/attardi.py perplexities [TREEBANKS] [--names NAME ...]
 
 `speed`: inside, and inside with outside, at 10 to 40 words: medians of five, peak memory,
 exponents, time per product; two threads beside one; seconds to compile. `induction`: EM over the
 tags of train, measured on dev, both up to 10 words without punctuation, beside chains of words, the
 bigram model and the model with valence.
 `supervised`: unlabelled attachment of the models on development sections up to 40 words, beside
-first-order parsers.
+first-order parsers. `perplexities`: of tags, sentences of up to 60 words, beside n-grams and the
+model with valence.
 """
 
 from __future__ import annotations
@@ -41,10 +43,13 @@ from crossarc.models.generative.accuracy import (
     parse_content,
     right_branching,
 )
+from crossarc.models.generative.corpus import UNKNOWN
 from crossarc.models.generative.induction import Start
+from crossarc.models.generative.ngrams import NgramModel, log_mixture, mixture_weights
 from crossarc.models.transition import ConditionalTransitionModel
 from crossarc.models.transition.decoding import Method
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 SIZES = (10, 20, 30, 40)
 INDUCED = (
@@ -183,6 +188,40 @@ def induced(train: Sequence[ca.Sentence], dev: Sequence[ca.Sentence], start: Sta
     )
 
 
+def given_length(model: ca.TransitionModel, lengths: Floats, some: Sequence[ca.Sentence]) -> Floats:
+    """log p(w | n), from log p(n)."""
+    return np.array([model.log_prob(one, threads=1) - lengths[len(one)] for one in some])
+
+
+def perplexities(folder: Path, names: Sequence[str]) -> None:
+    """Per word given the length: a row a treebank, models learnt from nine tenths of train."""
+    header = ["", "words", "3-gram", "transition", "+ 3-gram", "valence", "+ 3-gram"]
+    print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
+    for name in names:
+        train, dev = (
+            [one for one in ca.read_conllu(folder / name / f"{part}.conllu.gz") if len(one) <= 60]
+            for part in ("train", "dev")
+        )
+        held_out, learnt = train[::10], [one for k, one in enumerate(train) if k % 10]
+        model = ca.TransitionModel.fit(
+            learnt, unit="upos", proper=True, min_count=2, unknown=UNKNOWN, strength=5.0
+        )
+        valence = DMVModel(min_count=2).fit(learnt)
+        ngrams = NgramModel("upos", valence.vocabularies).fit(learnt)
+        own = partial(given_length, model, np.log(model.length_probs(60)))
+        row = [name, f"{sum(map(len, dev)):,}"]
+        for log_probs in (own, valence.log_prob_given_length):
+            weights = mixture_weights(np.stack([ngrams.log_probs(held_out), log_probs(held_out)]))
+            both = np.stack([ngrams.log_probs(dev), log_probs(dev)])
+            means = [
+                logs.sum() / sum(map(len, dev)) for logs in (*both, log_mixture(weights, both))
+            ]
+            cells = [f"{math.exp(-mean):.2f}" for mean in means]
+            row += cells[1 if len(row) > 2 else 0 :]
+            row[-1] += f" ({weights[0]:.2f})"
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
 def supervised(folder: Path) -> None:
     for name in SUPERVISED:
         train = list(ca.read_conllu(folder / name / "train.conllu.gz"))
@@ -220,15 +259,17 @@ def supervised(folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("what", choices=("speed", "induction", "supervised"))
+    parser.add_argument("what", choices=("speed", "induction", "supervised", "perplexities"))
     parser.add_argument("treebanks", nargs="?", type=Path, default=default_treebanks())
-    parser.add_argument("--names", nargs="+", default=INDUCED, help="treebanks of induction")
+    parser.add_argument("--names", nargs="+", default=INDUCED, help="treebanks")
     parser.add_argument("--max-words", type=int, default=10, help="of sentences of induction")
     options = parser.parse_args()
     if options.what == "speed":
         speed()
     elif options.what == "induction":
         induction(options.treebanks, options.names, options.max_words)
+    elif options.what == "perplexities":
+        perplexities(options.treebanks, options.names)
     else:
         supervised(options.treebanks)
 
