@@ -1,14 +1,17 @@
 """Attardi's system: time, memory and accuracy of the generative transition model.
 
     python benchmarks/attardi.py speed
-    python benchmarks/attardi.py induction [TREEBANKS]
+    python benchmarks/attardi.py induction [TREEBANKS] [--names NAME ...] [--max-words 10]
     python benchmarks/attardi.py supervised [TREEBANKS]
+    python benchmarks/attardi.py perplexities [TREEBANKS] [--names NAME ...]
 
 `speed`: inside, and inside with outside, at 10 to 40 words: medians of five, peak memory,
 exponents, time per product; two threads beside one; seconds to compile. `induction`: EM over the
-tags of train, measured on dev, both up to 10 words without punctuation, beside chains of words.
+tags of train, measured on dev, both up to 10 words without punctuation, beside chains of words, the
+bigram model and the model with valence.
 `supervised`: unlabelled attachment of the models on development sections up to 40 words, beside
-first-order parsers.
+first-order parsers. `perplexities`: of tags, sentences of up to 60 words, beside n-grams and the
+model with valence.
 """
 
 from __future__ import annotations
@@ -31,10 +34,22 @@ from support.harness import default_treebanks, medians
 
 import crossarc as ca
 from crossarc.inference.transition.attardi import Computations, TransitionScores
+from crossarc.models.generative import DMVModel
+from crossarc.models.generative.accuracy import (
+    Attachment,
+    content_sentence,
+    content_words,
+    left_branching,
+    parse_content,
+    right_branching,
+)
+from crossarc.models.generative.corpus import UNKNOWN
 from crossarc.models.generative.induction import Start
+from crossarc.models.generative.ngrams import NgramModel, log_mixture, mixture_weights
 from crossarc.models.transition import ConditionalTransitionModel
 from crossarc.models.transition.decoding import Method
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 SIZES = (10, 20, 30, 40)
 INDUCED = (
@@ -115,75 +130,96 @@ def compile_times() -> None:
 # Accuracy.
 
 
-def content(sentence: ca.Sentence) -> tuple[list[str], Ints]:
-    """Tags and heads without punctuation: what hangs from it hangs from the next word above."""
-    kept = [m for m, tag in enumerate(sentence.upos, 1) if tag != "PUNCT"]
-    number = {m: at for at, m in enumerate(kept, 1)} | {0: 0}
-    heads = []
-    for m in kept:
-        h = int(sentence.heads[m - 1])
-        while h not in number:
-            h = int(sentence.heads[h - 1])
-        heads.append(number[h])
-    return [sentence.upos[m - 1] for m in kept], np.array(heads, np.int64)
+def short_sentences(path: Path, longest: int) -> list[ca.Sentence]:
+    """Sentences without punctuation, of up to so many other words."""
+    pairs = [(one, content_words(one, punctuation=False)) for one in ca.read_conllu(path)]
+    return [content_sentence(one, kept) for one, kept in pairs if len(kept) <= longest]
 
 
-def attachment(pairs: Sequence[tuple[Ints, Ints]]) -> tuple[float, float]:
-    """Directed and undirected, in percent of the words."""
-    words = sum(len(gold) for gold, _ in pairs)
-    directed = sum(int((gold == own).sum()) for gold, own in pairs)
-    undirected = 0
-    for gold, own in pairs:
-        place = np.arange(1, len(gold) + 1)
-        is_reversed = (own > 0) & (np.append(-1, gold)[own] == place)
-        undirected += int(((gold == own) | is_reversed).sum())
-    return 100 * directed / words, 100 * undirected / words
+def attachment(gold: Sequence[ca.Sentence], heads: Sequence[Ints]) -> Attachment:
+    pairs = zip(gold, heads, strict=True)
+    return sum((Attachment.compare(one.heads, own) for one, own in pairs), Attachment())
 
 
-def shown(scores: tuple[float, float]) -> str:
-    return f"{scores[0]:.1f} / {scores[1]:.1f}"
+def shown(found: Attachment) -> str:
+    return f"{found.directed:.1f} / {found.undirected:.1f}"
 
 
-def short_sentences(path: Path) -> list[tuple[list[str], Ints]]:
-    """Tags and heads of sentences of up to 10 words, without punctuation."""
-    sentences = map(content, ca.read_conllu(path))
-    return [(tags, heads) for tags, heads in sentences if 1 <= len(tags) <= 10]
+def induction(folder: Path, names: Sequence[str], longest: int) -> None:
+    for name in names:
+        train, dev = (
+            short_sentences(folder / name / f"{section}.conllu.gz", longest)
+            for section in ("train", "dev")
+        )
+        print(f"{name}: {len(train)} and {len(dev)} sentences of up to {longest} words", flush=True)
+        for title, chain in (("left", left_branching), ("right", right_branching)):
+            found = attachment(dev, [chain(len(one)) for one in dev])
+            print(f"   {title}-branching {shown(found)}", flush=True)
+        for peer in (ca.BigramModel(), DMVModel()):
+            peer.fit_em(train, start="uniform")
+            found = attachment(dev, parse_content(peer, dev))
+            print(f"   {peer.kind} from uniform {shown(found)}", flush=True)
+        for start in ("uniform", "random"):
+            induced(train, dev, start)
 
 
-def induction(folder: Path) -> None:
-    starts: tuple[Start, ...] = ("uniform", "random")
-    for start in starts:
-        for name in INDUCED:
-            train, dev = (
-                short_sentences(folder / name / f"{section}.conllu.gz")
-                for section in ("train", "dev")
-            )
-            right = [(heads, np.arange(len(heads))) for _, heads in dev]
-            left = [(heads, np.append(np.arange(2, len(heads) + 1), 0)) for _, heads in dev]
-            begin = time.process_time()
-            found = ca.TransitionModel.fit_em(
-                [tags for tags, _ in train],
-                vocabulary=sorted({tag for tags, _ in (*train, *dev) for tag in tags}),
-                start=start,
-                prior=1.0,
-                iterations=15,
-                proper=True,
-                root="single",
-                threads=1,
-            )
-            trees: dict[Method, tuple[float, float]] = {}
-            for method in METHODS:
-                parse = partial(found.model.parse, method=method, root="single", threads=1)
-                trees[method] = attachment([(heads, parse(tags).heads) for tags, heads in dev])
-            print(
-                f"{name}: {len(train)} and {len(dev)} sentences; left-branching "
-                f"{shown(attachment(left))}, right-branching {shown(attachment(right))}\n"
-                f"   EM from {start}: best computation {shown(trees['computation'])}, "
-                f"least risk {shown(trees['risk'])}; objective {found.objectives[0]:.0f} -> "
-                f"{found.objectives[-1]:.0f} in {len(found.objectives)} iterations, "
-                f"{time.process_time() - begin:.0f} s",
-                flush=True,
-            )
+def induced(train: Sequence[ca.Sentence], dev: Sequence[ca.Sentence], start: Start) -> None:
+    begin = time.process_time()
+    found = ca.TransitionModel.fit_em(
+        train,
+        vocabulary=sorted({tag for one in (*train, *dev) for tag in one.upos}),
+        unit="upos",
+        start=start,
+        prior=1.0,
+        iterations=15,
+        proper=True,
+        root="single",
+        threads=1,
+    )
+    seconds = time.process_time() - begin
+    parse = partial(found.model.parse, root="single", threads=1)
+    for method in METHODS:
+        trees = attachment(dev, [parse(one, method=method).heads for one in dev])
+        print(f"   from {start}, {method} {shown(trees)}", flush=True)
+    print(
+        f"   objective {found.objectives[0]:.0f} -> {found.objectives[-1]:.0f} in "
+        f"{len(found.objectives)} iterations, {seconds:.0f} s of processor time",
+        flush=True,
+    )
+
+
+def given_length(model: ca.TransitionModel, lengths: Floats, some: Sequence[ca.Sentence]) -> Floats:
+    """log p(w | n), from log p(n)."""
+    return np.array([model.log_prob(one, threads=1) - lengths[len(one)] for one in some])
+
+
+def perplexities(folder: Path, names: Sequence[str]) -> None:
+    """Per word given the length: a row a treebank, models learnt from nine tenths of train."""
+    header = ["", "words", "3-gram", "transition", "+ 3-gram", "valence", "+ 3-gram"]
+    print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}")
+    for name in names:
+        train, dev = (
+            [one for one in ca.read_conllu(folder / name / f"{part}.conllu.gz") if len(one) <= 60]
+            for part in ("train", "dev")
+        )
+        held_out, learnt = train[::10], [one for k, one in enumerate(train) if k % 10]
+        model = ca.TransitionModel.fit(
+            learnt, unit="upos", proper=True, min_count=2, unknown=UNKNOWN, strength=5.0
+        )
+        valence = DMVModel(min_count=2).fit(learnt)
+        ngrams = NgramModel("upos", valence.vocabularies).fit(learnt)
+        own = partial(given_length, model, np.log(model.length_probs(60)))
+        row = [name, f"{sum(map(len, dev)):,}"]
+        for log_probs in (own, valence.log_prob_given_length):
+            weights = mixture_weights(np.stack([ngrams.log_probs(held_out), log_probs(held_out)]))
+            both = np.stack([ngrams.log_probs(dev), log_probs(dev)])
+            means = [
+                logs.sum() / sum(map(len, dev)) for logs in (*both, log_mixture(weights, both))
+            ]
+            cells = [f"{math.exp(-mean):.2f}" for mean in means]
+            row += cells[1 if len(row) > 2 else 0 :]
+            row[-1] += f" ({weights[0]:.2f})"
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
 def supervised(folder: Path) -> None:
@@ -211,26 +247,31 @@ def supervised(folder: Path) -> None:
                 print(f"   {title}: {model.set_aside}")
             for method in METHODS if title != "forms" else METHODS[:1]:
                 begin = time.process_time()
-                pairs = [(s.heads, model.parse(s, method=method, root="single").heads) for s in dev]
+                heads = [model.parse(one, method=method, root="single").heads for one in dev]
                 seconds = time.process_time() - begin
-                shown_score = f"{attachment(pairs)[0]:.2f}"
-                print(f"   {title}, {method}: {shown_score}  ({seconds:.0f} s)", flush=True)
+                score = attachment(dev, heads).directed
+                print(f"   {title}, {method}: {score:.2f}  ({seconds:.0f} s)", flush=True)
         for title, projective in (("projective", True), ("non-projective", False)):
             parser = ca.Parser.train(train, text=False, projective=projective, seed=0)
-            parsed = [one.heads for one in parser.parse(dev)]
-            pairs = [(s.heads, own) for s, own in zip(dev, parsed, strict=True)]
-            print(f"   first-order parser, {title}: {attachment(pairs)[0]:.2f}", flush=True)
+            score = attachment(dev, [one.heads for one in parser.parse(dev)]).directed
+            print(f"   first-order parser, {title}: {score:.2f}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("what", choices=("speed", "induction", "supervised"))
+    parser.add_argument("what", choices=("speed", "induction", "supervised", "perplexities"))
     parser.add_argument("treebanks", nargs="?", type=Path, default=default_treebanks())
+    parser.add_argument("--names", nargs="+", default=INDUCED, help="treebanks")
+    parser.add_argument("--max-words", type=int, default=10, help="of sentences of induction")
     options = parser.parse_args()
     if options.what == "speed":
         speed()
+    elif options.what == "induction":
+        induction(options.treebanks, options.names, options.max_words)
+    elif options.what == "perplexities":
+        perplexities(options.treebanks, options.names)
     else:
-        {"induction": induction, "supervised": supervised}[options.what](options.treebanks)
+        supervised(options.treebanks)
 
 
 if __name__ == "__main__":

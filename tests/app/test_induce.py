@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,26 @@ def test_transition_models_are_written(bank: Path, tmp_path: Path) -> None:
     assert parsed[0].heads.tolist() == tree.heads.tolist()
 
 
+def test_transition_models_parse_what_they_did_not_learn_from(tmp_path: Path) -> None:
+    """Longer sentences, with a tag that no other has; over 100 words only before learning."""
+    bank = chain_bank(12)
+    longer = ["X"] * 7
+    bank.append(Sentence.build(longer, upos=longer, heads=[0, *range(1, 7)]))
+    write_conllu(bank, tmp_path / "bank.conllu")
+    command = ("induce", "bank.conllu", "--model", "transition", "--max-words", 6)
+    done = crossarc(*command, "-o", "out.conllu", "--iterations", 2, cwd=tmp_path)
+    assert done.returncode == 0
+    *_, last = read_conllu(tmp_path / "out.conllu")
+    assert (last.heads == 0).sum() == 1
+    write_conllu([Sentence.build(["a"] * 101, upos=["X"] * 101)], tmp_path / "long.conllu")
+    refused = crossarc(*command, "--test", "long.conllu", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert refused.stderr == (
+        b"crossarc: long.conllu:1: 101 words, the transition model parses 100 at most: leave the "
+        b"sentence out\n"
+    )
+
+
 def test_a_start_from_trees(bank: Path) -> None:
     """The first parameters after trees are those of the trees; later ones follow the words."""
     command = ("induce", bank, "--start-trees", bank, "--format", "json", "--iterations", 1)
@@ -212,6 +233,31 @@ def test_perplexity_of_a_model_file(tmp_path: Path) -> None:
     short = crossarc("perplexity", "@sample", "-m", "model", "--no-punctuation", cwd=tmp_path)
     kept = sum(tag != "PUNCT" for one in sample() for tag in one.upos)
     assert short.stdout.decode().startswith(f"{len(sample())} sentences, {kept} words ")
+
+
+def test_perplexity_of_a_transition_model(tmp_path: Path) -> None:
+    """p(x) of each sentence by the library, over the mass of all strings of its length."""
+    bank = chain_bank(12)
+    model = TransitionModel.fit(bank, unit="upos", proper=True, unknown="<unk>")
+    model.save(tmp_path / "model")
+    test = [["NOUN", "VERB"], ["VERB", "X"]]
+    write_conllu([Sentence.build(tags, upos=tags) for tags in test], tmp_path / "test.conllu")
+    mass = math.fsum(math.exp(model.log_prob(two)) for two in product(model.vocabulary, repeat=2))
+    logs = [model.log_prob(tags) - math.log(mass) for tags in test]
+    command = ("perplexity", "test.conllu", "-m", "model")
+    figures = json.loads(crossarc(*command, "--format", "json", cwd=tmp_path).stdout)
+    assert figures["transition_perplexity"] == pytest.approx(math.exp(-math.fsum(logs) / 4))
+    write_conllu(bank, tmp_path / "train.conllu")
+    shown = crossarc(*command, "--train", "train.conllu", cwd=tmp_path).stdout.decode()
+    assert [line.split()[0] for line in shown.splitlines()[1:]] == [
+        "3-gram",
+        "transition",
+        "interpolated",
+    ]
+    TransitionModel.fit(bank, unit="upos").save(tmp_path / "model")
+    refused = crossarc(*command, cwd=tmp_path)
+    assert refused.returncode == 1
+    assert refused.stderr == b"crossarc: only a proper model has lengths: give proper=True\n"
 
 
 def test_impossible_words_have_infinite_perplexity(tmp_path: Path) -> None:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Sequence, Sized
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
 
 from crossarc.app.words import UnitName
+from crossarc.errors import TreebankError
 
 if TYPE_CHECKING:
     from crossarc.models.generative import BigramModel, DMVModel
-    from crossarc.models.generative.corpus import Unit
-    from crossarc.models.transition.em import EMResult
+    from crossarc.models.generative.corpus import Unit, Vocabulary
+    from crossarc.models.generative.model import GenerativeModel
+    from crossarc.models.transition import EMResult, TransitionModel
     from crossarc.treebank import Sentence
     from crossarc.trees import Tree
 
-__all__ = ["ModelName", "StartName", "Transitions", "transition_model", "tree_model"]
+__all__ = [
+    "ModelName",
+    "StartName",
+    "Transitions",
+    "load_induced",
+    "transition_model",
+    "tree_model",
+]
 
 
 class ModelName(StrEnum):
@@ -70,30 +81,86 @@ class Transitions:
     def __init__(self, unit: Literal["form", "upos", "xpos"], min_count: int) -> None:
         self.unit: Unit = unit
         self._column, self._min_count = unit, min_count
-        self._learnt: EMResult
+        self._model: TransitionModel
+
+    @classmethod
+    def load(cls, path: str) -> Transitions:
+        """The model of a file."""
+        from crossarc.models.transition import TransitionModel
+
+        model = TransitionModel.load(path)
+        found = cls(model.symbols.unit, 1)
+        found._model = model
+        return found
+
+    @property
+    def vocabularies(self) -> tuple[Vocabulary, ...]:
+        """As of the other models."""
+        from crossarc.models.generative.corpus import UNKNOWN, Vocabulary
+
+        known = (word for word in self._model.vocabulary if word != UNKNOWN)
+        return (Vocabulary([UNKNOWN, *known]),)
 
     def fit_em(self, sentences: Sequence[Sentence], **options: Any) -> EMResult:
         """Learn."""
+        from crossarc.models.generative.corpus import UNKNOWN
         from crossarc.models.transition import TransitionModel
 
-        self._learnt = TransitionModel.fit_em(
+        found = TransitionModel.fit_em(
             sentences,
             unit=self._column,
             min_count=self._min_count,
+            unknown=UNKNOWN,
             proper=True,
             root="single",
             **options,
         )
-        return self._learnt
+        self._model = found.model
+        return found
+
+    def check_lengths(self, sentences: Sequence[Sentence], words: Sequence[Sized]) -> None:
+        """Refuse to parse what is too long for the model, before it has learnt."""
+        from crossarc.inference.transition.attardi import MAX_WORDS
+
+        for sentence, own in zip(sentences, words, strict=True):
+            if len(own) > MAX_WORDS:
+                raise TreebankError(
+                    f"{len(own)} words, the transition model parses {MAX_WORDS} at most: leave the "
+                    "sentence out",
+                    source=sentence.source,
+                    line=sentence.line,
+                    sent_id=sentence.sent_id,
+                )
 
     def parse(self, words: Sequence[Sentence], *, threads: int | None = None) -> list[Tree]:
         """The trees with the most expected right arcs."""
-        model = self._learnt.model
-        return [model.parse(one, method="risk", root="single", threads=threads) for one in words]
+        parse = partial(self._model.parse, method="risk", root="single", threads=threads)
+        return [parse(one) for one in words]
+
+    def log_prob_given_length(
+        self, sentences: Sequence[Sentence], *, threads: int | None = None
+    ) -> list[float]:
+        """log p(w | n) of each sentence, over all its computations."""
+        lengths = self._model.length_probs(max(map(len, sentences), default=0))
+        logs = [self._model.log_prob(one, threads=threads) for one in sentences]
+        return [
+            log - math.log(lengths[len(one)]) if log > -math.inf else log
+            for one, log in zip(sentences, logs, strict=True)
+        ]
 
     def save(self, path: str) -> None:
         """Write the model."""
-        self._learnt.model.save(path)
+        self._model.save(path)
+
+
+def load_induced(path: str) -> GenerativeModel | Transitions:
+    """The model of a file that `crossarc induce` has written."""
+    from crossarc.models.generative.model import GenerativeModel
+    from crossarc.models.storage import read_model
+
+    if read_model(path)[1].get("kind") == Transitions.kind:
+        return Transitions.load(path)
+    return GenerativeModel.load(path)
 
 
 def transition_model(unit: UnitName, min_count: int, options: dict[str, Any]) -> Transitions:

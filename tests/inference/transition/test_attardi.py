@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections import Counter
 
 import numpy as np
@@ -32,6 +34,7 @@ from crossarc.inference.transition.attardi import (
     transition_code,
     transition_name,
 )
+from crossarc.inference.transition.attardi.sharing import fill_rows
 from crossarc.inference.transition.attardi.vectors import LOG
 
 
@@ -117,11 +120,52 @@ def test_every_word_is_shifted_once_and_removed_once() -> None:
 
 def test_threads_change_nothing() -> None:
     scores = drawn(30, 3)
-    one, two = (Computations(scores, threads=threads) for threads in (1, 2))
-    assert one.log_total() == two.log_total()
-    for own, theirs in zip(one.expectations(), two.expectations(), strict=True):
-        assert (own == theirs).all()
-    assert one.best()[:1] == two.best()[:1]
+    one = Computations(scores, threads=1)
+    for threads in (2, 3):
+        other = Computations(scores, threads=threads)
+        assert one.log_total() == other.log_total()
+        for own, theirs in zip(one.expectations(), other.expectations(), strict=True):
+            assert (own == theirs).all()
+        assert one.best()[:1] == other.best()[:1]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_rows_are_filled_after_those_that_they_need(threads: int) -> None:
+    """Rows that the next ones need take longer than these, so that threads have to wait."""
+    nodes, last = 40, 30
+    done: set[tuple[int, int]] = set()
+
+    def fill(i: int, begin: int, end: int) -> None:
+        needed = {(h1, k) for k in range(i, last + 1) for h1 in range(i, k)}
+        assert needed <= done
+        if end == i:
+            time.sleep(0.001)
+        rows = {(h1, i) for h1 in range(begin, end)}
+        assert not rows & done
+        done.update(rows)
+
+    fill_rows(fill, nodes, last, threads)
+    assert done == {(h1, i) for i in range(1, last + 1) for h1 in range(i)}
+
+
+def test_a_row_that_fails_ends_all_threads() -> None:
+    """Also those that wait for the row: all others go on until they need it."""
+    raised: list[bool] = []
+
+    def fill(i: int, begin: int, end: int) -> None:
+        if (i, end) == (20, 20):
+            time.sleep(0.05)
+            raise MemoryError
+
+    def run() -> None:
+        with pytest.raises(MemoryError):
+            fill_rows(fill, 40, 30, 2)
+        raised.append(True)
+
+    caller = threading.Thread(target=run, daemon=True)
+    caller.start()
+    caller.join(20)
+    assert raised
 
 
 @pytest.mark.parametrize("scale", [300.0, 1e5])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.attardi_reference import Run, Step, computations, probability
+from support.attardi_reference import Run, Step, all_trees, computations, probability
 
 import crossarc as ca
 from crossarc.models.transition import DegreeModel, TransitionModel, WindowModel
@@ -49,6 +50,10 @@ def test_degrees(degree: int, words: str) -> None:
     assert tree.score == pytest.approx(math.log(highest))
     # Words that occur twice make computations tie.
     assert tuple(tree.heads) in {run.heads for run, p in runs.items() if p > highest * (1 - 1e-9)}
+    for heads in islice(all_trees(len(words)), 0, None, 1 if len(words) < 5 else 60):
+        own = math.fsum(p for run, p in runs.items() if run.heads == heads)
+        found = model.tree_log_prob(list(words), ca.Tree(heads))
+        assert found == pytest.approx(math.log(own)) if own else found == -math.inf
 
 
 def test_degree_two_is_the_transition_model() -> None:
@@ -86,11 +91,28 @@ def test_window_of_three_symbols(words: str) -> None:
     assert_allclose(sums, 1.0)
 
 
+def test_window_of_eight_words() -> None:
+    """Parameters that do not look below b2, or at the window of a shift: the transition model."""
+    model = TransitionModel.random(WORDS, seed=1)
+    p, cube = model.parameters, (len(model.symbols),) * 3
+    tables = {"sh": np.broadcast_to(p["sh"], (*cube, cube[0]))}
+    tables |= {name: np.broadcast_to(p["rd"] * p[name], cube) for name in ("la1", "ra1")}
+    tables |= {name: p["rd"] * p["rd2"] * p[name] for name in ("la2", "ra2")}
+    words, twin = list("abbabaab"), WindowModel(WORDS, tables)
+    assert_allclose(twin.log_prob(words), model.log_prob(words), rtol=1e-12)
+    best = model.parse(words)
+    assert twin.parse(words).score == pytest.approx(best.score)
+    own = twin.tree_log_prob(words, best)
+    assert own == pytest.approx(model.tree_log_prob(words, best))
+
+
 def test_input_that_is_refused() -> None:
     with pytest.raises(
         ca.ModelError, match="9 words are too many for the deduction of degree 2: 8"
     ):
         WindowModel.random(WORDS).log_prob(["a"] * 9)
+    with pytest.raises(ca.ModelError, match="a tree of 2 words for other words"):
+        WindowModel.random(WORDS).tree_log_prob(["a"], ca.Tree([0, 1]))
     p = DegreeModel.random(WORDS, degree=3).parameters
     lacking = {name: p[name] for name in p if name != "rd3"}
     with pytest.raises(ca.ModelError, match=r"missing or not known: \['rd3'\]"):

@@ -127,18 +127,23 @@ def terminating(seed: int, reduction: float = 0.9) -> TransitionModel:
 
 
 def test_proper_model_sums_to_one_over_strings() -> None:
-    """Strings of up to 8 words; the rest is below a geometric tail of what 7 and 8 words have."""
+    """Of up to 6 words string by string; of any length by the sums over strings."""
     model = terminating(0)
     mass = [
         math.fsum(math.exp(model.log_prob(words, threads=1)) for words in product("ab", repeat=n))
-        for n in range(9)
+        for n in range(7)
     ]
-    assert mass[0] == pytest.approx(model.parameters["rd"][1])
-    ratio = mass[8] / mass[7]
-    assert ratio < 0.5
-    assert mass[7] / mass[6] < ratio * 1.05
-    assert 1 - 2 * mass[8] < sum(mass) < 1
-    assert sum(mass) + mass[8] * ratio / (1 - ratio) == pytest.approx(1, abs=1e-5)
+    assert mass[0] == model.parameters["rd"][1]
+    lengths = model.length_probs(60)
+    assert_allclose(lengths[:7], mass, rtol=1e-12)
+    assert 1e-12 > lengths[60] > 0
+    assert math.fsum(lengths) == pytest.approx(1, abs=1e-11)
+    assert model.length_probs(0).tolist() == mass[:1]
+    with pytest.raises(ca.ModelError, match="only a proper model has lengths"):
+        TransitionModel.random("ab").length_probs(3)
+    many = TransitionModel.random(map(str, range(63)), proper=True)
+    with pytest.raises(ca.ModelError, match="too long over 65 symbols, 64 at most"):
+        many.length_probs(3)
 
 
 def test_proper_parameters_leak_nowhere() -> None:
@@ -346,6 +351,22 @@ def test_words_that_are_not_known() -> None:
         tagged.log_prob(untagged)
     named = TransitionModel(WORDS, model.parameters, unknown="c")
     assert named.log_prob(["a", "x"]) == model.log_prob(["a", "c"])
+
+
+@pytest.mark.parametrize("min_count", [1, 2])
+def test_unknown_words_are_one_symbol(min_count: int) -> None:
+    trees = [(["a", "b", "a"], [2, 0, 2])]
+    options = {"min_count": min_count, "unknown": "?", "proper": True}
+    for model in (
+        TransitionModel.fit(trees, **options),  # type: ignore[arg-type]
+        TransitionModel.fit_em([words for words, _ in trees], prior=0.5, **options).model,  # type: ignore[arg-type]
+    ):
+        assert model.vocabulary == (("?", "a", "b") if min_count == 1 else ("?", "a"))
+        assert model.log_prob(["a", "new"]) == model.log_prob(["a", "?"]) > -math.inf
+        assert (model.log_prob(["b"]) == model.log_prob(["?"])) == (min_count == 2)
+    assert TransitionModel.fit(trees, min_count=2).symbols.unknown == "<unk>"
+    with pytest.raises(ca.ModelError, match="unknown='!' is not in the vocabulary"):
+        TransitionModel.fit(trees, vocabulary="ab", unknown="!")
 
 
 def test_no_words() -> None:

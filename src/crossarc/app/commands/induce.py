@@ -196,6 +196,10 @@ def induce(
             check_writable(str(path), flag)
     learnt = _read(file, tokenized, model, punctuation, on_error)
     parsed = learnt if test is None else _read(test, tokenized, model, punctuation, on_error)
+    has_trees = any((one.heads >= 0).all() for one in parsed.up_to(max_words).sentences)
+    target = "-" if output is None and not has_trees else output
+    if isinstance(model, Transitions) and target is not None:
+        model.check_lengths(parsed.sentences, parsed.words)
     chosen: Any = start.value
     if start_trees is not None:
         trees = _read(start_trees, False, model, punctuation, on_error)
@@ -219,7 +223,11 @@ def induce(
     _report_end(name, state)
     if save is not None:
         model.save(save)
-    _report(model, parsed, max_words, output, figures, workers)
+    if has_trees:
+        stream = sys.stderr if target == "-" else sys.stdout
+        print(_compared(model, parsed.up_to(max_words), figures, workers), file=stream)
+    if target is not None:
+        _write(model, parsed, target, workers)
 
 
 def _read(
@@ -253,27 +261,17 @@ def _report_end(name: ModelName, state: EMState | EMResult) -> None:
     print(f"crossarc: {name}: {made}, {end}", file=sys.stderr)
 
 
-def _report(
+def _compared(
     model: BigramModel | DMVModel | Transitions,
     parsed: _Words,
-    max_words: int | None,
-    output: str | None,
     figures: Output,
     workers: int | None,
-) -> None:
-    """Write trees and figures, as far as they are asked for or can be had."""
+) -> str:
+    """Accuracies beside the trees of the input."""
     from crossarc.models.generative.accuracy import parse_content
 
-    short = parsed.up_to(max_words)
-    has_trees = any((one.heads >= 0).all() for one in short.sentences)
-    target = "-" if output is None and not has_trees else output
-    if has_trees:
-        heads = parse_content(model, short.contents, threads=workers)
-        rows = _accuracies(model.kind, short, heads)
-        stream = sys.stderr if target == "-" else sys.stdout
-        print(_figures(rows, figures), file=stream)
-    if target is not None:
-        _write(model, parsed, target, workers)
+    heads = parse_content(model, parsed.contents, threads=workers)
+    return _figures(_accuracies(model.kind, parsed, heads), figures)
 
 
 def _write(

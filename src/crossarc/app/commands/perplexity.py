@@ -16,6 +16,7 @@ from crossarc.app.files import (
     WorkersOption,
     stdin_once,
 )
+from crossarc.app.induced import Transitions, load_induced
 from crossarc.app.tables import text_table
 from crossarc.app.words import (
     RootName,
@@ -141,23 +142,22 @@ def _tree_model(
     min_count: int,
     projective: bool,
     root: RootName,
-) -> GenerativeModel:
+) -> GenerativeModel | Transitions:
     """The model of a file, or one learnt from trees."""
     from crossarc.models.generative import BigramModel
-    from crossarc.models.generative.model import GenerativeModel
 
     if path is None:
         chosen = cast("Unit", str(unit or UnitName.upos))
         made = BigramModel(chosen, projective=projective, root=root.value, min_count=min_count)
         return made.fit(learnt)
-    read = GenerativeModel.load(path)
+    read = load_induced(path)
     if unit is not None and unit.value != read.unit:
         raise typer.BadParameter(f"the model has the unit {read.unit}", param_hint="--unit")
     return read
 
 
 def _rows(
-    model: GenerativeModel,
+    model: GenerativeModel | Transitions,
     learnt: list[Sentence],
     fitted: list[Sentence],
     sentences: list[Sentence],

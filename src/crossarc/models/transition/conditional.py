@@ -113,10 +113,7 @@ class ConditionalTransitionModel(ComputationModel):
         pairs = [(w, h) for w, h in pairs if 0 < len(w) <= MAX_WORDS and oracle(h, 2) is not None]
         if not pairs:
             raise ModelError("no sentence has a tree of degree 2: give some")
-        if vocabulary is None:
-            symbols = Symbols.of_sentences((words for words, _ in pairs), unit=unit)
-        else:
-            symbols = Symbols(vocabulary, unit=unit, unknown=None)
+        symbols = Symbols.of_sentences((words for words, _ in pairs), vocabulary, unit=unit)
         if len(symbols) > MAX_DENSE:
             raise ModelError(f"weights are over at most {MAX_DENSE} symbols: got {len(symbols)}")
         model = cls(

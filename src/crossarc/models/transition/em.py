@@ -314,6 +314,7 @@ def fit_em(
     *,
     unit: Unit,
     min_count: int,
+    unknown: str | None,
     proper: bool,
     root: Root,
     start: Start | TransitionModel,
@@ -335,10 +336,10 @@ def fit_em(
         raise ModelError("there is no sentence to learn from: give some")
     if isinstance(start, TransitionModel):
         symbols = start.symbols
-    elif vocabulary is not None:
-        symbols = Symbols(vocabulary, unit=unit, unknown=None)
     else:
-        symbols = Symbols.of_sentences(listed, unit=unit, min_count=min_count)
+        symbols = Symbols.of_sentences(
+            listed, vocabulary, unit=unit, min_count=min_count, unknown=unknown
+        )
     problem = TransitionProblem(
         symbols, listed, root=root, proper=proper, prior=prior, threads=threads
     )

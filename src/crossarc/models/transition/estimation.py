@@ -62,6 +62,7 @@ def estimate(
     *,
     unit: Unit,
     min_count: int,
+    unknown: str | None,
     strength: float,
     iterations: int,
     proper: bool,
@@ -70,12 +71,9 @@ def estimate(
     if strength < 0.0:
         raise ValueError(f"strength must not be negative: got {strength}")
     pairs = [read_tree(sentence, unit) for sentence in sentences]
-    if vocabulary is None:
-        symbols = Symbols.of_sentences(
-            (words for words, _ in pairs), unit=unit, min_count=min_count
-        )
-    else:
-        symbols = Symbols(vocabulary, unit=unit, unknown=None)
+    symbols = Symbols.of_sentences(
+        (words for words, _ in pairs), vocabulary, unit=unit, min_count=min_count, unknown=unknown
+    )
     usable: list[tuple[Ints, Ints]] = []
     rows: list[tuple[int, int, int, int]] = []
     higher = none = 0

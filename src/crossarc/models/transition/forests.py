@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crossarc.errors import InfeasibleError, ModelError
 from crossarc.inference.forest.arrays import Forest
 from crossarc.inference.transition.attardi import deduce
-from crossarc.inference.transition.attardi.machine import RIGHT, SHIFT
+from crossarc.inference.transition.attardi.machine import RIGHT, SHIFT, arc_of
 from crossarc.models.transition.symbols import BOTTOM, ROOT, WORDS, Symbols, Words
 from crossarc.trees import Tree
 
@@ -48,8 +48,11 @@ class _ForestModel(ABC):
     def _probability(self, code: int, stack: tuple[int, ...], word: int) -> float:
         """Of a transition, given symbols on top of the stack, and the one that sh shifts."""
 
-    def _forest(self, words: Words) -> tuple[Forest, list[_Key]]:
-        """All computations, and what each part is: a transition, nodes of the stack, the next."""
+    def _forest(self, words: Words, tree: Tree | None = None) -> tuple[Forest, list[_Key]]:
+        """All computations, and what each part is: a transition, nodes of the stack, the next.
+
+        With a tree, the computations that make it.
+        """
         ids = self.symbols.encode(words).tolist()
         if len(ids) - 1 > self.max_words:
             raise ModelError(
@@ -60,6 +63,10 @@ class _ForestModel(ABC):
         scores: list[float] = []
 
         def parts(code: int, stack: tuple[int, ...], node: int) -> tuple[int, ...]:
+            if tree is not None and code != SHIFT:
+                h, m = arc_of(code, stack)
+                if tree.heads[m - 1] != h:
+                    return ()
             key = code, stack, node if code == SHIFT else -1
             if key not in numbers:
                 top = tuple(BOTTOM if one < 0 else ids[one] for one in stack)
@@ -82,9 +89,18 @@ class _ForestModel(ABC):
 
     def log_prob(self, words: Words) -> float:
         """log p(w), summed over all computations; the first shift counts, and there is no end."""
+        return self._log_total(self._forest(words)[0])
+
+    def tree_log_prob(self, words: Words, tree: Tree) -> float:
+        """log p(w, tree), summed over all computations of the tree; -inf for 0."""
+        if len(tree) != len(self.symbols.encode(words)) - 1:
+            raise ModelError(f"a tree of {len(tree)} words for other words: give its own")
+        return self._log_total(self._forest(words, tree)[0])
+
+    def _log_total(self, forest: Forest) -> float:
         from crossarc.inference.forest.inside import log_total
 
-        return float(sum(log_total(self._forest(words)[0]))) + self._start
+        return float(sum(log_total(forest))) + self._start
 
     def parse(self, words: Words) -> Tree:
         """The tree of the most probable computation; its score is that log-probability.
@@ -100,10 +116,9 @@ class _ForestModel(ABC):
         heads = np.zeros(len(words), np.int64)
         found = best_parts(forest)
         for code, stack, _ in (keys[part] for part in found):
-            if code > RIGHT:
-                heads[stack[-1] - 1] = stack[-1 - (code - RIGHT)]
-            elif code != SHIFT:
-                heads[stack[-1 - code] - 1] = stack[-1]
+            if code != SHIFT:
+                h, m = arc_of(code, stack)
+                heads[m - 1] = h
         tree = Tree(heads)
         tree.score = math.fsum(forest.score[found]) + self._start
         return tree

@@ -155,6 +155,23 @@ class TransitionModel(ComputationModel):
         """
         return self.computations(words, threads=threads).log_total() + self._ends
 
+    def length_probs(self, longest: int) -> Floats:
+        """p(n) for n from 0 to `longest`, summed over all sentences of n words, O(n^2 V^5).
+
+        Raises:
+            ModelError: the model is not proper, or has more than 64 symbols.
+        """
+        from crossarc.models.transition.lengths import MAX_SYMBOLS, length_probs
+
+        if not self.proper:
+            raise ModelError("only a proper model has lengths: give proper=True")
+        if len(self.symbols) > MAX_SYMBOLS:
+            raise ModelError(
+                f"p(n) takes too long over {len(self.symbols)} symbols, {MAX_SYMBOLS} at most: "
+                "use a model over tags"
+            )
+        return length_probs(self.parameters, longest)
+
     def tree_log_prob(self, words: Words, tree: Tree) -> float:
         """log p(w, tree), summed over all computations of the tree; -inf for 0."""
         return self._tree_total(words, tree)
@@ -213,6 +230,7 @@ class TransitionModel(ComputationModel):
         vocabulary: Iterable[str] | None = None,
         unit: Unit = "form",
         min_count: int = 1,
+        unknown: str | None = None,
         strength: float = 1.0,
         iterations: int = 0,
         proper: bool = False,
@@ -227,6 +245,8 @@ class TransitionModel(ComputationModel):
             sentences: objects of `Sentence`, or pairs of words and heads.
             vocabulary: else all words that occur.
             min_count: rarer words are read as unknown.
+            unknown: the word that stands for these and for all that do not occur, one of the
+                vocabulary if that is given; by default "<unk>" with a `min_count` above 1, or none.
             strength: how many observations a coarser context is worth: (count + s q) / (total + s).
             iterations: of EM over all computations of each tree, after the oracle's: the model then
                 is one of trees, not of the order of transitions that the oracle prefers.
@@ -241,6 +261,7 @@ class TransitionModel(ComputationModel):
             vocabulary,
             unit=unit,
             min_count=min_count,
+            unknown=unknown,
             strength=strength,
             iterations=iterations,
             proper=proper,
@@ -257,6 +278,7 @@ class TransitionModel(ComputationModel):
         vocabulary: Iterable[str] | None = None,
         unit: Unit = "form",
         min_count: int = 1,
+        unknown: str | None = None,
         proper: bool = False,
         root: Root = "multi",
         start: Start | TransitionModel = "uniform",
@@ -274,7 +296,7 @@ class TransitionModel(ComputationModel):
 
         Args:
             sentences: of at most 100 words.
-            min_count: rarer words are read as unknown.
+            min_count, unknown: as of `fit`.
             root: "single" sums over computations in which `$` has one modifier. Without it EM tends
                 to hang all words from `$`.
             start: "uniform" counts all computations alike first, "harmonic" weighs arcs by 1 /
@@ -299,6 +321,7 @@ class TransitionModel(ComputationModel):
             vocabulary,
             unit=unit,
             min_count=min_count,
+            unknown=unknown,
             proper=proper,
             root=root,
             start=start,

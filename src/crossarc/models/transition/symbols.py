@@ -54,16 +54,27 @@ class Symbols:
 
     @classmethod
     def of_sentences(
-        cls, sentences: Iterable[Words], *, unit: Unit, min_count: int = 1, unknown: str = "<unk>"
+        cls,
+        sentences: Iterable[Words],
+        vocabulary: Iterable[str] | None = None,
+        *,
+        unit: Unit,
+        min_count: int = 1,
+        unknown: str | None = None,
     ) -> Symbols:
-        """All words in the order of their first occurrence; rarer ones than `min_count` are one."""
+        """All words in the order of their first occurrence, or those of the vocabulary.
+
+        Rarer ones than `min_count` are one, `unknown`, which is in the vocabulary if it is given or
+        needed.
+        """
+        if vocabulary is not None:
+            return cls(vocabulary, unit=unit, unknown=unknown)
         counts = Counter(word for sentence in sentences for word in words_of(sentence, unit))
         kept = [word for word, count in counts.items() if count >= min_count]
-        if min_count <= 1:
-            return cls(kept, unit=unit, unknown=None)
-        return cls(
-            [unknown, *(word for word in kept if word != unknown)], unit=unit, unknown=unknown
-        )
+        if min_count > 1 and unknown is None:
+            unknown = "<unk>"
+        others = (word for word in kept if word != unknown)
+        return cls(kept if unknown is None else [unknown, *others], unit=unit, unknown=unknown)
 
     def encode(self, sentence: Words) -> Ints:
         """The numbers of `$` and of the words.

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from crossarc.errors import InfeasibleError, ScoreError
 from crossarc.inference.arithmetic.wide import LARGEST_SCORE
 from crossarc.inference.transition.attardi.charts import Charts, Weights
+from crossarc.inference.transition.attardi.sharing import fill_rows
 from crossarc.inference.transition.attardi.vectors import BEST, LOG, SUM, zero_of
 from crossarc.once import once
 from crossarc.parallel import over_ranges, thread_count
@@ -35,6 +36,8 @@ Ints = NDArray[np.int64]
 MAX_WORDS = 100
 # Shorter sentences are not worth a second thread.
 _SHORTEST_SHARED = 24
+# Nor are the rows of the last nodes, of any sentence.
+_ROWS_TOGETHER = 12
 # How many bits below 2^-1034 must remain of Z for relative errors of 2^-60.
 _MARGIN_BITS = 60
 
@@ -197,16 +200,14 @@ class Computations:
 
         nodes = self.nodes
         charts = _new_charts(nodes, semiring)
-        # Rows (h1, i) of one h1 need only those of higher ones. The last are as many as those of a
-        # short sentence.
-        shared = max(nodes - _SHORTEST_SHARED, 0) if self.threads > 1 else 0
-        inside(weights, charts, nodes - 1, shared + 1, shared, nodes)
-        for h1 in range(shared - 1, -1, -1):
+        last = nodes - _ROWS_TOGETHER if self.threads > 1 else 0
+        inside(weights, charts, nodes - 1, last + 1, 0, nodes)
+        if last > 0:
 
-            def rows(begin: int, end: int, h1: int = h1) -> None:
-                inside(weights, charts, h1 + end, h1 + 1 + begin, h1, h1 + 1)
+            def rows(i: int, begin: int, end: int) -> None:
+                inside(weights, charts, i, i, begin, end)
 
-            over_ranges(rows, _row_costs(nodes, h1), self.threads)
+            fill_rows(rows, nodes, last, self.threads)
         # G[j] = sum over k of  G[k] R[0, k; j]
         goal, steps = charts.goal, self._root_steps(charts)
         goal[:] = charts.zero

@@ -28,6 +28,7 @@ __all__ = [
     "RIGHT",
     "SHIFT",
     "Configuration",
+    "arc_of",
     "initial",
     "oracle",
     "replay",
@@ -52,6 +53,13 @@ def transition_code(name: str) -> int:
     if name == "sh":
         return SHIFT
     return int(name[2:]) + (RIGHT if name.startswith("ra") else LEFT)
+
+
+def arc_of(code: int, stack: tuple[int, ...]) -> tuple[int, int]:
+    """Head and modifier of the arc that a reduction makes."""
+    if code > RIGHT:
+        return stack[-1 - (code - RIGHT)], stack[-1]
+    return stack[-1], stack[-1 - code]
 
 
 class Configuration(NamedTuple):
@@ -87,11 +95,11 @@ class Configuration(NamedTuple):
             raise ValueError(f"{transition_name(code)} is not defined on stack {stack}")
         if code == SHIFT:
             return self._replace(stack=(*stack, self.buffer), buffer=self.buffer + 1)
-        low, top = stack[-1 - d], stack[-1]
+        arcs = (*self.arcs, arc_of(code, stack))
         if code > RIGHT:
-            return self._replace(stack=stack[:-1], arcs=(*self.arcs, (low, top)))
+            return self._replace(stack=stack[:-1], arcs=arcs)
         kept = (*stack[: len(stack) - 1 - d], *stack[len(stack) - d :])
-        return self._replace(stack=kept, arcs=(*self.arcs, (top, low)))
+        return self._replace(stack=kept, arcs=arcs)
 
 
 def initial(words: int) -> Configuration:

@@ -25,7 +25,7 @@ from crossarc.inference.transition.attardi.computations import (
     TransitionScores,
 )
 from crossarc.inference.transition.attardi.deduction import deduce
-from crossarc.inference.transition.attardi.machine import RIGHT, SHIFT
+from crossarc.inference.transition.attardi.machine import SHIFT, arc_of
 from crossarc.once import once
 from crossarc.trees import Tree
 
@@ -75,13 +75,6 @@ def best_heads(arcs: Floats, *, single_root: bool = False, threads: int | None =
     return found.best().heads
 
 
-def _arc(code: int, stack: tuple[int, ...]) -> tuple[int, int]:
-    """Head and modifier of the arc that a reduction makes."""
-    if code > RIGHT:
-        return stack[-1 - (code - RIGHT)], stack[-1]
-    return stack[-1], stack[-1 - code]
-
-
 def tree_computations(
     scores: TransitionScores, heads: Sequence[int] | Ints, *, threads: int | None = 1
 ) -> Computations:
@@ -113,7 +106,7 @@ def computation_count(heads: Sequence[int] | Ints, *, degree: int = 2) -> int:
     def parts(code: int, stack: tuple[int, ...], node: int) -> Sequence[int]:
         if code == SHIFT:
             return (-1,)
-        h, m = _arc(code, stack)
+        h, m = arc_of(code, stack)
         # A word is not removed before its last modifier has been read.
         return (-1,) if head[m] == h and last[m] < node else ()
 
@@ -231,7 +224,7 @@ class AttardiTrees(ForestTrees):
         def parts(code: int, stack: tuple[int, ...], node: int) -> Sequence[int]:
             if code == SHIFT:
                 return (-1,)
-            h, m = _arc(code, stack)
+            h, m = arc_of(code, stack)
             return allowed[h][m]
 
         return deduce(nodes - 1, parts, single_root=self._is_single)
