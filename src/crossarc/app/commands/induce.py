@@ -97,8 +97,13 @@ def induce(
     ] = False,
     max_words: Annotated[
         int | None,
-        typer.Option(min=1, help="Learn from and measure sentences of at most so many words."),
-    ] = 40,
+        typer.Option(
+            min=1,
+            help="Learn from and measure sentences of at most so many words; by default 40, for "
+            "transition 15.",
+            show_default=False,
+        ),
+    ] = None,
     min_count: Annotated[
         int, typer.Option(min=1, help="Words that are rarer are read as <unk>.")
     ] = 1,
@@ -186,6 +191,8 @@ def induce(
     else:
         model = tree_model(name, unit, min_count, options)
     is_transition = name is ModelName.transition
+    # An iteration of EM takes O(n^7) for each sentence.
+    longest = max_words or (15 if is_transition else 40)
     start = start or (StartName.uniform if is_transition else StartName.harmonic)
     if restarts > 1 and (start is not StartName.random or start_trees is not None):
         raise typer.BadParameter("several restarts need --start random", param_hint="--restarts")
@@ -196,7 +203,7 @@ def induce(
             check_writable(str(path), flag)
     learnt = _read(file, tokenized, model, punctuation, on_error)
     parsed = learnt if test is None else _read(test, tokenized, model, punctuation, on_error)
-    has_trees = any((one.heads >= 0).all() for one in parsed.up_to(max_words).sentences)
+    has_trees = any((one.heads >= 0).all() for one in parsed.up_to(longest).sentences)
     target = "-" if output is None and not has_trees else output
     if isinstance(model, Transitions) and target is not None:
         model.check_lengths(parsed.sentences, parsed.words)
@@ -207,7 +214,7 @@ def induce(
         chosen = type(model)(**model.options()).fit(trees.contents)
     shown = _Shown(restarts)
     state = model.fit_em(
-        _short(learnt, max_words, file),
+        _short(learnt, longest, file),
         start=chosen,
         restarts=restarts,
         seed=seed,
@@ -225,7 +232,7 @@ def induce(
         model.save(save)
     if has_trees:
         stream = sys.stderr if target == "-" else sys.stdout
-        print(_compared(model, parsed.up_to(max_words), figures, workers), file=stream)
+        print(_compared(model, parsed.up_to(longest), figures, workers), file=stream)
     if target is not None:
         _write(model, parsed, target, workers)
 
@@ -248,7 +255,7 @@ def _read(
     return _Words(sentences, words, contents)
 
 
-def _short(learnt: _Words, max_words: int | None, file: str) -> list[Sentence]:
+def _short(learnt: _Words, max_words: int, file: str) -> list[Sentence]:
     found = learnt.up_to(max_words).contents
     if not found:
         raise ModelError(f"{file}: no sentence of at most {max_words} words: raise --max-words")
