@@ -16,6 +16,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from crossarc.inference.higher.borrowing import borrowed
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.projective.automata.layout import pair, triple
 from crossarc.kernels import kernel, subkernel
@@ -29,7 +30,7 @@ Ints = NDArray[np.int64]
 _ROUNDING = 1e-12
 
 
-@subkernel()
+@subkernel(inline=True)
 def _node_score(problem: Problem, heads: Ints, h: int) -> tuple[float, int]:
     """The score of node h with its modifiers, and by how many these exceed its limit.
 
@@ -75,6 +76,8 @@ class _Tree(NamedTuple):
     heads: Ints
     score: Floats
     excess: Ints
+    #: A workspace: nodes that a double move concerns, the first of them 0.
+    nodes: Ints
 
 
 @subkernel()
@@ -142,7 +145,7 @@ def _nodes_score(problem: Problem, tree: _Tree, nodes: Ints, renew: bool) -> tup
 @subkernel()
 def _move_root(problem: Problem, allowed: Ints, tree: _Tree) -> bool:
     """The best double move of a single root, if it gains; whether there is one."""
-    r, heads, nodes = 1, tree.heads, np.zeros(5, np.int64)
+    r, heads, nodes = 1, tree.heads, tree.nodes
     while heads[r] != 0:
         r += 1
     best, least, word, head = 0.0, 0, r, np.int64(0)
@@ -174,14 +177,10 @@ def _move_root(problem: Problem, allowed: Ints, tree: _Tree) -> bool:
 
 
 @subkernel()
-def improve(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) -> float:
-    """Substitute arcs until no move gains, if asked to.
-
-    A move that lowers the number of modifiers in excess comes before all others. Returns the score,
-    -inf where there are too many modifiers.
-    """
-    width = heads.shape[0]
-    tree = _Tree(heads, np.empty(width), np.empty(width, np.int64))
+def _improve_tree(problem: Problem, allowed: Ints, tree: _Tree, substitutes: bool) -> float:
+    """See `improve`."""
+    problem, allowed, tree = borrowed(problem), borrowed(allowed), borrowed(tree)
+    width = tree.heads.shape[0]
     for h in range(width):
         _rescore(problem, tree, h)
     changed = substitutes
@@ -192,6 +191,18 @@ def improve(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) -> 
         if problem.limits[0] == 1:
             changed = _move_root(problem, allowed, tree) or changed
     return tree.score.sum() if tree.excess.sum() == 0 else -np.inf
+
+
+@subkernel()
+def improve(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) -> float:
+    """Substitute arcs until no move gains, if asked to.
+
+    A move that lowers the number of modifiers in excess comes before all others. Returns the score,
+    -inf where there are too many modifiers.
+    """
+    width = heads.shape[0]
+    tree = _Tree(heads, np.empty(width), np.empty(width, np.int64), np.zeros(5, np.int64))
+    return _improve_tree(problem, allowed, tree, substitutes)
 
 
 @kernel(types.float64(PROBLEM, types.int64[::1], types.int64[::1], types.boolean))
