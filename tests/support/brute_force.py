@@ -77,6 +77,7 @@ class BruteForce:
     root: str = "single"
     support: Callable[[Heads], bool] = any_tree
     #: Scores of parts beyond arcs, sibling[h, s, m] unless `parts_of` says otherwise; or None.
+    #: -inf forbids a part.
     factor: Scores | None = None
     #: The index in `factor` of each part of a tree.
     parts_of: Callable[[Heads], list[tuple[int, ...]]] = sibling_parts
@@ -105,11 +106,14 @@ class BruteForce:
         ratios = [*self._cells.values(), *(float(value).as_integer_ratio() for value in factor)]
         return max((denominator for _, denominator in ratios), default=1)
 
-    def _factor_units(self, heads: Heads) -> int:
-        """The score of a tree's parts beyond arcs."""
+    def _factor_units(self, heads: Heads) -> int | None:
+        """The score of a tree's parts beyond arcs; None where one is forbidden."""
         if self.factor is None:
             return 0
-        ratios = [float(self.factor[p]).as_integer_ratio() for p in self.parts_of(heads)]
+        scores = [float(self.factor[p]) for p in self.parts_of(heads)]
+        if -math.inf in scores:
+            return None
+        ratios = [score.as_integer_ratio() for score in scores]
         return sum(a * (self.unit // b) for a, b in ratios)
 
     @cached_property
@@ -125,7 +129,9 @@ class BruteForce:
                 [(label, units[cell]) for label in labels if (cell := _cell(h, m, label)) in units]
                 for m, h in enumerate(heads, 1)
             ]
-            factor = self._factor_units(heads) if all(arcs) else 0
+            factor = self._factor_units(heads) if all(arcs) else None
+            if factor is None:
+                continue
             for choice in itertools.product(*arcs):
                 names = tuple(label for label, _ in choice) if self.labelled else None
                 total = sum(value for _, value in choice) + factor

@@ -23,6 +23,7 @@ __all__ = [
     "FactorScores",
     "Given",
     "Parts",
+    "weighted",
 ]
 
 Bools = NDArray[np.bool_]
@@ -36,7 +37,7 @@ class Parts:
 
     Args:
         index: (p, k), the index of each part in the dense array of the factor; none twice.
-        score: (p,), finite natural logarithms.
+        score: (p,), natural logarithms; -inf forbids a part.
 
     Raises:
         ScoreError: arrays of a wrong shape or kind.
@@ -96,8 +97,15 @@ class Factor:
         return (width,) * len(self.axes)
 
 
+def weighted(scores: Floats, weight: float) -> Floats:
+    """Scores times a weight from 0 on; a forbidden part stays forbidden."""
+    return scores * weight if weight > 0.0 else np.where(scores > -np.inf, 0.0, -np.inf)
+
+
 class FactorScores:
     """A factor of every sentence of a batch, checked and copied.
+
+    -inf forbids a part: no tree has it.
 
     Args:
         factor: what is scored.
@@ -110,7 +118,7 @@ class FactorScores:
             array, -1 for a part that no tree has.
 
     Raises:
-        ScoreError: a wrong shape or index, or a score that is not finite.
+        ScoreError: a wrong shape or index, NaN, or plus infinity.
     """
 
     def __init__(
@@ -121,6 +129,7 @@ class FactorScores:
         self._single = single
         arrays = self._by_sentence(given)
         self.listed: list[tuple[Floats, Ints] | None] = [None] * len(arrays)
+        self._forbidding: set[int] = set()
         self._allocate()
         for index, one in enumerate(arrays):
             if isinstance(one, Parts):
@@ -140,6 +149,10 @@ class FactorScores:
         array = np.array(given, np.float64, order="C")
         is_finite = np.isfinite(array).all()
         self._arrays[index] = array if is_finite else self._usable_only(index, array)
+
+    def forbids(self, index: int) -> bool:
+        """Whether some part that trees over the allowed arcs have is forbidden in a sentence."""
+        return index in self._forbidding
 
     def dense(self, index: int) -> Floats:
         """The scores of a sentence as a dense array; what trees cannot use means nothing."""
@@ -186,12 +199,13 @@ class FactorScores:
         """The factor of one sentence, as an argument of a constructor, times a weight."""
         listed = self.listed[index]
         if listed is None:
-            return self.dense(index) * weight
+            return weighted(self.dense(index), weight)
         scores, indices = listed
         used = indices >= 0
         shape = self.factor.shape(self._batch.width(index))
         return Parts(
-            np.stack(np.unravel_index(indices[used], shape), axis=1), scores[used] * weight
+            np.stack(np.unravel_index(indices[used], shape), axis=1),
+            weighted(scores[used], weight),
         )
 
     def of_tree(self, index: int, heads: Ints) -> list[float]:
@@ -233,7 +247,7 @@ class FactorScores:
         indices = self._flat_indices(index, given)
         self._check_distinct(index, indices)
         usable = self._usable(index).reshape(-1)[indices]
-        return self._checked_scores(index, given, usable), np.where(usable, indices, -1)
+        return self._read_scores(index, given, usable), np.where(usable, indices, -1)
 
     def _flat_indices(self, index: int, given: Parts) -> Ints:
         """The indices of listed parts in the flat dense array."""
@@ -259,24 +273,43 @@ class FactorScores:
             name = f"{self._batch.name(index)}{self.factor.name}"
             raise ScoreError(f"{name} part {where} is listed twice")
 
-    def _checked_scores(self, index: int, given: Parts, usable: Bools) -> Floats:
+    def _read_scores(self, index: int, given: Parts, usable: Bools) -> Floats:
         """The scores of listed parts, 0 where no tree has them."""
+        scores = np.where(usable, given.score, 0.0)
+        if not np.isfinite(scores).all():
+            self._note_forbidden(index, scores, lambda first: given.index[first])
+        return scores
+
+    def _checked_scores(self, index: int, given: Parts, usable: Bools) -> Floats:
+        """The same for a model in which no part may be forbidden."""
         scores = np.where(usable, given.score, 0.0)
         bad = ~np.isfinite(scores)
         if bad.any():
             self._refuse(index, given.index[bad][0].tolist(), scores[bad][0])
         return scores
 
+    def _note_forbidden(self, index: int, scores: Floats, part_of: Callable[[int], Any]) -> None:
+        """Refuse NaN and +inf among scores of parts that trees may have; note -inf.
+
+        Args:
+            part_of: the indices of the part with this position in the flat scores.
+        """
+        flat = scores.reshape(-1)
+        bad = ~(flat < np.inf)
+        if bad.any():
+            first = int(bad.argmax())
+            self._refuse(index, [int(i) for i in part_of(first)], float(flat[first]))
+        if (flat == -np.inf).any():
+            self._forbidding.add(index)
+
     def _usable(self, index: int) -> Bools:
         return self.factor.usable(self._batch.square(index) > -np.inf, self._single)
 
     def _usable_only(self, index: int, array: Floats) -> Floats:
         """A copy with 0 where no tree has a part, of an array that is not finite everywhere."""
-        usable = self._usable(index)
-        bad = np.argwhere(usable & ~np.isfinite(array))
-        if len(bad):
-            self._refuse(index, bad[0].tolist(), float(array[tuple(bad[0])]))
-        return np.where(usable, array, 0.0)
+        usable = np.where(self._usable(index), array, 0.0)
+        self._note_forbidden(index, usable, lambda first: np.unravel_index(first, array.shape))
+        return usable
 
     def _unlisted(self, index: int, scores: Floats, indices: Ints) -> Floats:
         """Listed parts as a dense array."""
@@ -285,9 +318,11 @@ class FactorScores:
         return full
 
     def _refuse(self, index: int, where: list[int], value: float) -> None:
+        # -inf comes here only where parts cannot be forbidden.
+        remedy = "arcs are forbidden by -inf in scores" if value < 0 else "-inf forbids a part"
         raise ScoreError(
             f"{self._batch.name(index)}{self.factor.name}[{', '.join(map(str, where))}] is "
-            f"{value}: use finite numbers; arcs are forbidden by -inf in scores"
+            f"{value}: use finite numbers; {remedy}"
         )
 
 

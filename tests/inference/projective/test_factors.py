@@ -52,7 +52,7 @@ def test_wrong_factors(sibling: object, message: str) -> None:
         ProjectiveTrees(np.zeros((3, 3)), sibling=sibling)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_factors_are_finite_where_a_tree_has_the_part(value: float) -> None:
     scores = np.zeros((4, 4))
     scores[3, 1] = -np.inf

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ScoreError
 from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.distribution import Root, TreeDistribution
-from crossarc.inference.factors import Factor, FactorScores
+from crossarc.inference.factors import Factor, FactorScores, weighted
 from crossarc.inference.forest.arrays import Arrays, Forest, Numbering, numbered
 from crossarc.inference.forest.solver import ForestSolver, Solver
 from crossarc.inference.questions.information import has_several_roots
@@ -153,6 +153,10 @@ class ForestTrees(TreeDistribution[Size]):
         labelled = scores.reshape(*scores.shape[:2], -1)
         arrays = self._emit(index, labelled, numbering)
         whole = np.concatenate(values) if len(values) > 1 else values[0].view()
+        if any(own.min(initial=0.0) == -np.inf for own in values[1:]):
+            from crossarc.inference.forest.forbidden import without_forbidden
+
+            arrays = without_forbidden(*arrays, whole)
         for array in (*arrays, whole):
             array.flags.writeable = False
         return Forest(*arrays, whole)
@@ -320,7 +324,7 @@ class ForestTrees(TreeDistribution[Size]):
         from crossarc.inference.forest.expectation import hessian_product
 
         forest = self._forest(index)
-        factors = forest.score[direction.size :] * factor_weight
+        factors = weighted(forest.score[direction.size :], factor_weight)
         table = np.empty(len(forest.score))
         hessian_product(forest, np.concatenate([direction.reshape(-1), factors]), table)
         return table[: direction.size].reshape(direction.shape).copy()

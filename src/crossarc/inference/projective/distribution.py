@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ScoreError
 from crossarc.inference.factors import Factor, FactorScores, Given, Parts
 from crossarc.inference.forest.arrays import Arrays, Numbering
-from crossarc.inference.forest.solver import Solver
+from crossarc.inference.forest.solver import MixedSolver, Solver
 from crossarc.inference.forest.trees import ForestTrees
 from crossarc.inference.projective.automata.model import HeadAutomata
 from crossarc.inference.projective.first_order.rules import FirstOrder
@@ -56,7 +56,7 @@ class ProjectiveTrees(ForestTrees[Size]):
         root: "single" for trees with exactly one word at the root, "multi" for one or more.
         sibling: `sibling[h, s, m]`, one part for every arc h -> m: s is the modifier of h nearest
             to m between h and m, or s = h when there is none. An array (n+1, n+1, n+1), or
-            `Parts`; for a batch a list of them. Finite numbers where a tree has the part.
+            `Parts`; for a batch a list of them. -inf forbids a part: no tree has it.
         grandchild: `grandchild[g, h, m]`, one part for every arc h -> m with h != 0: g is the head
             of h. Likewise an array or `Parts`.
         grand_sibling: `grand_sibling[g, h, s, m]`, one part for every arc h -> m with h != 0: g and
@@ -69,7 +69,7 @@ class ProjectiveTrees(ForestTrees[Size]):
         threads: by default `CROSSARC_THREADS`, else all cores; the result does not depend on it.
 
     Raises:
-        ScoreError: a wrong shape, NaN, or plus infinity; a factor that is not finite.
+        ScoreError: a wrong shape, NaN, or plus infinity.
     """
 
     #: All models; the one with fewest factors that scores all given ones is used.
@@ -183,7 +183,11 @@ class ProjectiveTrees(ForestTrees[Size]):
     @once
     def _solver(self) -> Solver:
         kernels = self._model.kernels(self._batch, self._factors, self._is_single, self._threads)
-        return super()._solver if kernels is None else kernels
+        held, sentences = self._factors.values(), range(len(self._batch))
+        restricted = [index for index in sentences if any(one.forbids(index) for one in held)]
+        if kernels is None or len(restricted) == len(self._batch):
+            return super()._solver
+        return MixedSolver(self, kernels, restricted) if restricted else kernels
 
     def _in_support(self, tree: Tree) -> bool:
         return tree.is_projective

@@ -170,26 +170,30 @@ class FirstOrderKernels(_Kernels):
 
 
 class SiblingKernels(_Kernels):
-    """The sibling model of Eisner (1996) and McDonald & Pereira (2006)."""
+    """The sibling model of Eisner (1996) and McDonald & Pereira (2006).
+
+    Of sentences with forbidden parts it says nothing.
+    """
 
     def __init__(
         self, batch: Batch, factor: SiblingFactor, single: bool, threads: int | None
     ) -> None:
         super().__init__(batch, single, threads)
         self._factor = factor
+        self._members = np.flatnonzero([not factor.forbids(i) for i in range(len(batch))])
         self._parts: dict[bool, Floats] = {}
 
     def _sum(self, quantity: int, arcs: Floats, parts: Floats | None = None) -> Floats:
         from crossarc.inference.projective.sibling.sums import sum_over_trees
 
         rows = np.empty(0) if parts is None else parts
-        arrays = (self._batch, self._factor, self._single, quantity, arcs, rows)
-        return sum_over_trees(*arrays, self._threads)
+        arrays = (self._batch, self._factor, self._single)
+        return sum_over_trees(*arrays, quantity, self._members, arcs, rows, self._threads)
 
     def _find_best(self) -> tuple[Ints, Floats]:
         from crossarc.inference.projective.sibling.sums import best_trees
 
-        arrays = (self._batch, self._factor, self._single, np.arange(len(self._batch)))
+        arrays = (self._batch, self._factor, self._single, self._members)
         heads, _, scores = best_trees(*arrays, self._threads)
         return heads, scores
 

@@ -53,7 +53,10 @@ class Model(ABC):
         single: bool,
         threads: int | None,
     ) -> Solver | None:
-        """What sums over trees and finds the best ones faster than forests; None without."""
+        """What sums over trees and finds the best ones faster than forests; None without.
+
+        It is not asked for sentences with forbidden parts.
+        """
         return None
 
 

@@ -17,6 +17,7 @@ from crossarc.inference.factors import (
     FactorScores,
     Given,
     Parts,
+    weighted,
 )
 from crossarc.inference.projective.automata.layout import (
     GRAND_SIBLING_PARTS,
@@ -90,7 +91,7 @@ class PackedFactor(FactorScores):
         packed[numbers[usable]] = 1.0
         if np.count_nonzero(packed) < np.count_nonzero(usable) or not usable.all():
             self._check_distinct(index, indices)
-        scores = self._checked_scores(index, given, usable)
+        scores = self._read_scores(index, given, usable)
         packed[numbers[usable]] = scores[usable]
         self.listed[index] = scores, np.where(usable, indices, -1)
         self._packed.append(packed)
@@ -107,10 +108,11 @@ class PackedFactor(FactorScores):
             values = given.at(cells)
         else:
             values = np.where(cells >= 0, given.reshape(-1)[cells], 0.0).astype(np.float64)
+            shape = given.shape
             if not np.isfinite(values).all():
-                first = int(np.argmin(np.isfinite(values)))
-                cell = np.unravel_index(cells[first], given.shape)
-                self._refuse(index, [int(i) for i in cell], float(values[first]))
+                self._note_forbidden(
+                    index, values, lambda first: np.unravel_index(cells[first], shape)
+                )
         self._packed.append(values)
         self._numbers.append(None)
         self._given.append(PackedArray(self._kind, layout, values))
@@ -150,8 +152,8 @@ class PackedFactor(FactorScores):
         """The factor of one sentence, for another distribution, times a weight."""
         own = self._given[index]
         if isinstance(own, PackedArray):
-            return PackedArray(self._kind, self._layouts[index], own.score * weight)
-        return Parts(own.index, own.score * weight)
+            return PackedArray(self._kind, self._layouts[index], weighted(own.score, weight))
+        return Parts(own.index, weighted(own.score, weight))
 
     def of_tree(self, index: int, heads: Ints) -> list[float]:
         """The scores of the parts of a tree."""

@@ -24,7 +24,7 @@ class SiblingFactor(FactorScores):
     """`sibling[h, s, m]` packed: a third of the dense array, the parts that trees can have.
 
     Attributes:
-        rows: the scores of parts of all sentences, as `charts` lays them out; finite.
+        rows: the scores of parts of all sentences, as `charts` lays them out; 0 for forbidden ones.
         starts: for each sentence, where its scores begin in `rows`.
         largest: for each sentence, the size of its largest score or more.
     """
@@ -39,6 +39,8 @@ class SiblingFactor(FactorScores):
         self.rows: Floats = np.empty(ends[-1] + 2 * max(sizes, default=0))
         self.rows[ends[-1] :] = 0.0  # read beside a longer sentence
         self.largest: Floats = np.empty(len(sizes))
+        # The dense arrays of sentences with forbidden parts.
+        self._forbidden: dict[int, Floats] = {}
 
     def _accept_parts(self, index: int, given: Parts) -> None:
         super()._accept_parts(index, given)
@@ -51,6 +53,9 @@ class SiblingFactor(FactorScores):
         self.largest[index] = pack(array, self._single, self.own(index))
         if np.isnan(self.largest[index]):
             clean = self._usable_only(index, array)
+            if self.forbids(index):  # kernels have no weight of 0 for a part
+                self._forbidden[index] = clean
+                clean = np.where(clean > -np.inf, clean, 0.0)
             self.largest[index] = pack(clean, self._single, self.own(index))
 
     def own(self, index: int, rows: Floats | None = None) -> Floats:
@@ -59,7 +64,8 @@ class SiblingFactor(FactorScores):
 
     def dense(self, index: int) -> Floats:
         """As (n + 1, n + 1, n + 1), 0 where no tree has a part."""
-        return self.unpacked(index, self.rows, 0.0)
+        forbidden = self._forbidden.get(index)
+        return self.unpacked(index, self.rows, 0.0) if forbidden is None else forbidden
 
     def unpacked(self, index: int, rows: Floats, empty: float) -> Floats:
         """A sentence's numbers of an array like `rows` as a dense array."""
@@ -69,6 +75,8 @@ class SiblingFactor(FactorScores):
 
     def of_tree(self, index: int, heads: Ints) -> list[float]:
         """The scores of the parts of a tree."""
+        if self.forbids(index):
+            return super().of_tree(index, heads)
         siblings = np.ascontiguousarray(self.factor.parts_of(heads)[:, 1])
         scores = np.empty(len(heads))
         part_scores(self.own(index), heads, siblings, scores)

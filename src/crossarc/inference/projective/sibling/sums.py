@@ -55,21 +55,23 @@ def sum_over_trees(
     factor: SiblingFactor,
     single: bool,
     quantity: int,
+    members: Ints,
     out: Floats,
     out_parts: Floats,
     threads: int | None,
 ) -> Floats:
     """log Z, (2, sentences), as a sum of two floats; NaN where scores are too large.
 
+    Of members only; other entries of the results are left alone, of log Z they are 0.
+
     Args:
         quantity: LOG_PARTITION, MARGINALS or LOG_MARGINALS.
         out: marginals of arcs or their logarithms, flat; where there is no arc it is left alone.
         out_parts: the same for parts, as `factor.rows`; or empty.
     """
-    totals = np.empty((2, len(batch)))
+    totals = np.zeros((2, len(batch)))
     results = (out, out_parts, totals)
-    everybody = np.arange(len(batch))
-    unsafe = _sum(batch, factor, single, quantity, everybody, results, threads)
+    unsafe = _sum(batch, factor, single, quantity, members, results, threads)
     if len(unsafe):
         heads, siblings, _ = best_trees(batch, factor, single, unsafe, threads)
         trees = (heads, siblings)
