@@ -56,7 +56,7 @@ class StepRule(NamedTuple):
 
     #: That of Koo et al.; 0 for Polyak's rule.
     first_rate: float
-    #: One entry, which changes as steps are taken: the relaxation, or how often the bound has risen.
+    #: One entry, which changes with the steps: the relaxation, or how often the bound has risen.
     state: Floats
 
     @classmethod
@@ -202,7 +202,7 @@ def _meets(score: float, bound: float, tolerance: float) -> bool:
     """Whether no tree under the bound is better than one with the score."""
     if score == -np.inf:
         return bound == -np.inf
-    return bound - score <= tolerance * max(1.0, abs(score))
+    return bool(bound - score <= tolerance * max(1.0, abs(score)))
 
 
 @subkernel(inline=True)

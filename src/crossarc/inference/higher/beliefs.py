@@ -128,6 +128,7 @@ class _Graph:
                 begin, ranks = problem.pair_offset[0], self._root_ranks(problem)
                 first = pair[begin + ranks * (ranks - 1) // 2]
                 self._scores[0, problem.modifier[problem.first[1] : problem.first[2]]] += first
+                self._allowed = self._scores > -np.inf
                 pair[begin : begin + self._node_pairs[0]] = 0.0
         contexts = np.full_like(problem.context_arc, -1)
         return problem._replace(limits=limits, pair=pair, context_arc=contexts)
@@ -214,9 +215,9 @@ class _Graph:
         if not self._is_grand:
             return from_head, self._from_word
         sums = np.full(self._scores.shape, -np.inf)
-        sums[self._contexts] = (
-            found.entering[1:] - (self._beliefs() - self._from_word)[self._contexts]
-        )
+        seen = (self._beliefs() - self._from_word)[self._contexts]
+        with np.errstate(invalid="ignore"):
+            sums[self._contexts] = np.where(seen > -np.inf, found.entering[1:] - seen, -np.inf)
         top = sums.max(axis=0)
         return from_head, self._sent(sums - np.where(np.isfinite(top), top, 0.0))
 
@@ -226,7 +227,7 @@ class _Graph:
         found, _, without = self._readings()
         factors = self._allowed.sum(axis=0)[1:] + (1 if self._is_grand else 0)
         sums = np.logaddexp.reduce(beliefs[:, 1:], axis=0)
-        automata = found.totals.sum() + without[self._arcs].sum()
+        automata = found.totals.sum() + without[self._allowed].sum()
         return float(total + automata - (factors * sums).sum())
 
     def _parts(self, name: str) -> Floats:

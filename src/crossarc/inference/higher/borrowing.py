@@ -1,8 +1,8 @@
 """Arrays that a kernel does not count references to.
 
-Numba counts references to arrays by atomic instructions, for each array among the arguments of each
-sub-kernel. A `Problem` has 18; in sub-kernels as short as those of this room that was more than half
-of the time. Arguments of a kernel live as long as it runs, so inside it need not be counted.
+Numba counts references to arrays by atomic instructions, for each array among the arguments of
+each sub-kernel. A `Problem` has 18; in sub-kernels as short as those of this room that was more
+than half of the time. Arguments of a kernel live as long as it runs: inside, nobody need count.
 """
 
 from __future__ import annotations

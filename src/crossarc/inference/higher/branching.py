@@ -23,7 +23,7 @@ from crossarc.inference.higher.ascent import Ascent, Incumbent, StepRule
 from crossarc.inference.higher.automata import AutomatonMarginals, marginals_best
 from crossarc.inference.higher.problem import Problem
 
-__all__ = ["TOLERANCE", "Solution", "solve_dual"]
+__all__ = ["TOLERANCE", "Solution", "polyak", "solve", "solve_dual"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -92,6 +92,34 @@ def solve_dual(
     return _Search(problem, start, deadline, rules).run(allowed, tighten, rounds)
 
 
+def solve(problem: Problem, allowed: Ints | None = None, deadline: float = math.inf) -> Solution:
+    """The best tree over the allowed arcs by dual decomposition, with a bound.
+
+    With limits of modifiers or forbidden parts it may give up without any tree, not knowing whether
+    there is one. Then the integer programme looks for a tree, from which it starts again.
+
+    Args:
+        allowed: 1 for each arc that may be used, else 0; None for all.
+        deadline: of `time.monotonic`.
+    """
+    from crossarc.inference.higher.ilp import solve_ilp
+
+    if allowed is None:
+        allowed = np.ones(len(problem.score), np.int64)
+    found = solve_dual(problem, allowed, deadline=deadline)
+    if found.heads is not None or found.bound == -math.inf:
+        return found
+    own = problem._replace(score=np.where(allowed == 1, problem.score, -np.inf))
+    exact = solve_ilp(own, None, deadline)
+    bound = min(found.bound, exact.bound)
+    if exact.heads is not None:
+        start = np.concatenate([[0], exact.heads])
+        found = solve_dual(problem, allowed, start, deadline)
+        found.bound = max(found.score, min(bound, found.bound))
+        return found
+    return Solution(None, -math.inf, bound, found.iterations, found.subproblems)
+
+
 class _Search:
     def __init__(self, problem: Problem, start: Ints | None, deadline: float, rules: Rules) -> None:
         self._problem, self._deadline, self._rules = problem, deadline, rules
@@ -100,7 +128,7 @@ class _Search:
         self._closed = -math.inf
         self._iterations = 0
         tables = (problem.score, problem.unary, problem.pair, problem.triple)
-        largest = sum(float(np.abs(one).max(initial=0.0)) for one in tables)
+        largest = sum(float(np.abs(one[one > -np.inf]).max(initial=0.0)) for one in tables)
         # Enough for an automaton to read an arc whatever else it reads, and what rounding may take.
         self._force = 8.0 * largest
         self._rounding = 16.0 * float(np.finfo(np.float64).eps) * len(problem.limits) * largest
@@ -161,6 +189,7 @@ class _Search:
     def _exclude(self, one: _Subproblem) -> None:
         """Forbid arcs that no better tree has."""
         losses, bound = _losses(self._problem, one)
+        one.allowed[losses == np.inf] = 0
         if self._best.score > -math.inf:
             slack = _NODE_TOLERANCE * max(1.0, abs(self._best.score)) + self._rounding
             one.allowed[bound - losses < self._best.score - slack] = 0

@@ -32,14 +32,15 @@ _ROUNDING = 1e-12
 
 @subkernel(inline=True)
 def _node_score(problem: Problem, heads: Ints, h: int) -> tuple[float, int]:
-    """The score of node h with its modifiers, and by how many these exceed its limit.
+    """The score of node h with its modifiers, and by how many these exceed its limit; forbidden
+    parts are counted with the latter.
 
     `heads` has an entry for each node, that of the root unused.
     """
     c = problem.first_context[h]
     if h > 0:
         c = problem.context_of[problem.arc[heads[h], h]]
-    total, count, start = 0.0, 0, problem.first[2 * h]
+    total, count, forbidden, start = 0.0, 0, 0, problem.first[2 * h]
     pairs = problem.pair_offset[c]
     for side in range(2):
         begin, end = problem.first[2 * h + side], problem.first[2 * h + side + 1]
@@ -48,15 +49,19 @@ def _node_score(problem: Problem, heads: Ints, h: int) -> tuple[float, int]:
             if heads[problem.modifier[a]] != h:
                 continue
             rank = a - begin + 1
-            total += problem.score[a] + problem.unary[problem.unary_offset[c] + a - start]
-            total += problem.pair[pairs + pair(rank, before)]
+            score = problem.score[a] + problem.unary[problem.unary_offset[c] + a - start]
+            score += problem.pair[pairs + pair(rank, before)]
             if second > 0 and problem.triple.shape[0] > 0:
                 offset = problem.triple_offset[2 * h + side]
-                total += problem.triple[offset + triple(rank, before, second)]
+                score += problem.triple[offset + triple(rank, before, second)]
+            if score == -np.inf:
+                forbidden += 1
+            else:
+                total += score
             before, second = rank, before
             count += 1
         pairs += pair(end - begin + 1, 0)
-    return total, max(0, count - problem.limits[h])
+    return total, forbidden + max(0, count - problem.limits[h])
 
 
 @subkernel()
@@ -102,7 +107,7 @@ def _move_word(problem: Problem, allowed: Ints, tree: _Tree, m: int) -> bool:
     heads[m] = -1
     rest, rest_excess = _node_score(problem, heads, old)
     rest -= tree.score[old] + (tree.score[m] if is_grand else 0.0)
-    rest_excess -= tree.excess[old]
+    rest_excess -= tree.excess[old] + (tree.excess[m] if is_grand else 0)
     best, least, head = 0.0, 0, old
     for i in range(problem.first_entering[m], problem.first_entering[m + 1]):
         a = problem.entering[i]
@@ -113,7 +118,8 @@ def _move_word(problem: Problem, allowed: Ints, tree: _Tree, m: int) -> bool:
         new, excess = _node_score(problem, heads, h)
         gain, excess = rest + new - tree.score[h], rest_excess + excess - tree.excess[h]
         if is_grand:
-            gain += _node_score(problem, heads, m)[0]
+            own, own_excess = _node_score(problem, heads, m)
+            gain, excess = gain + own, excess + own_excess
         scale = abs(rest) + abs(new) + abs(tree.score[h])
         if _is_better(gain, excess, best, least, scale):
             best, least, head = gain, excess, h
@@ -197,8 +203,8 @@ def _improve_tree(problem: Problem, allowed: Ints, tree: _Tree, substitutes: boo
 def improve(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) -> float:
     """Substitute arcs until no move gains, if asked to.
 
-    A move that lowers the number of modifiers in excess comes before all others. Returns the score,
-    -inf where there are too many modifiers.
+    A move that lowers the number of modifiers in excess and of forbidden parts comes before all
+    others. Returns the score, -inf where some are left.
     """
     width = heads.shape[0]
     tree = _Tree(heads, np.empty(width), np.empty(width, np.int64), np.zeros(5, np.int64))
