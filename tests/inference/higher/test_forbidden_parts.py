@@ -123,7 +123,7 @@ def test_a_search_that_gives_up_asks_the_integer_programme(cycles: Any, monkeypa
         else:
             infeasible += 1
             assert (one.heads, one.bound) == (None, -math.inf)
-    assert found and infeasible
+    assert min(found, infeasible) > 0
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -209,11 +209,11 @@ def _meets(score: float, bound: float, tolerance: float) -> bool:
 def _rate(rule: StepRule, total: float, score: float, norm: float) -> float:
     """Of the next step, given the bound of the last one and the score of a tree."""
     if rule.first_rate > 0.0:
-        return rule.first_rate / (1.0 + rule.state[0])
+        return float(rule.first_rate / (1.0 + rule.state[0]))
     gap = total - score
     if gap == np.inf:
         gap = 0.1 * max(1.0, abs(total))
-    return rule.state[0] * gap / norm
+    return float(rule.state[0] * gap / norm)
 
 
 @subkernel()

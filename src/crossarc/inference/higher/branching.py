@@ -57,6 +57,8 @@ class Solution:
     bound: float
     iterations: int = 0
     subproblems: int = 0
+    #: Of the integer programme: the numbers of the arcs, by modifier.
+    arcs: Ints | None = None
 
 
 @dataclass

@@ -70,10 +70,11 @@ def solve_ilp(
         values = np.array(solver.getSolution().col_value)
         if len(values) == 0:
             break
-        found = _heads(problem, values)
+        arcs = _used_arcs(problem, values)
+        found = None if arcs is None else problem.head[arcs]
         loops = [] if found is None else _cycles(found)
         if found is not None and not loops and status == "optimal":
-            return Solution(found, float("nan"), _widened(bound), iterations)
+            return Solution(found, float("nan"), _widened(bound), iterations, arcs=arcs)
         if status != "optimal":
             heads = found if found is not None and not loops else start
             break
@@ -97,14 +98,13 @@ def _status(solver: Any) -> str:
     return "stopped"
 
 
-def _heads(problem: Problem, values: Floats) -> Ints | None:
-    """The heads that arcs give to words; None unless each has one."""
+def _used_arcs(problem: Problem, values: Floats) -> Ints | None:
+    """The numbers of the arcs into each word; None unless each has one."""
     used = np.flatnonzero(values[: len(problem.score)] > 0.5)
     if len(used) != len(problem.limits) - 1:
         return None
-    heads = np.zeros(len(used), np.int64)
-    heads[problem.modifier[used] - 1] = problem.head[used]
-    return heads
+    arcs: Ints = used[np.argsort(problem.modifier[used])]
+    return arcs
 
 
 def _cycles(heads: Ints) -> list[list[int]]:
