@@ -1,11 +1,12 @@
 """Belief propagation with a global tree factor (Smith & Eisner 2008).
 
 Variables are the heads of words. Factors are the tree, whose marginals follow from the matrix-tree
-theorem, and the automaton of each node h, which sees of each word whether h is its head, and, where
-contexts are arcs, the head of h itself. That each word has one head is then said once, by its
-variable, and an automaton without scores sends nothing. Nor must it say what the tree factor knows:
-it may read a root without modifiers and a grandparent as a modifier, which score nothing there;
-with a single root, sibling[0, 0, m] is scored with the arc.
+theorem, or for projective trees from inside and outside sums, and the automaton of each node h,
+which sees of each word whether h is its head, and, where contexts are arcs, the head of h itself.
+That each word has one head is then said once, by its variable, and an automaton without scores
+sends nothing. Nor must it say what the tree factor knows: it may read a root without modifiers and
+a grandparent as a modifier, which score nothing there; with a single root, sibling[0, 0, m] is
+scored with the arc.
 
 Messages are logarithms [h, m]. With B the score of an arc and all that is sent to it, a factor sees
 B less what it sends itself; an automaton sees, for "h is the head of m", the odds
@@ -34,7 +35,15 @@ from crossarc.inference.higher.problem import Problem
 from crossarc.inference.projective.automata.layout import Layout
 from crossarc.inference.spanning import SpanningTrees
 
-__all__ = ["NO_TREES", "Beliefs", "Convergence", "TreeFactor", "propagate", "spanning_factor"]
+__all__ = [
+    "NO_TREES",
+    "Beliefs",
+    "Convergence",
+    "TreeFactor",
+    "projective_factor",
+    "propagate",
+    "spanning_factor",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -79,6 +88,15 @@ def spanning_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:
     return total, trees.log_marginals() if total > -math.inf else scores
 
 
+def projective_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:
+    """All projective trees: beliefs are then those of a projective model."""
+    from crossarc.inference.projective import ProjectiveTrees
+
+    trees = ProjectiveTrees(scores, root="single" if is_single else "multi", threads=1)
+    total = trees.log_partition()
+    return total, trees.log_marginals() if total > -math.inf else scores
+
+
 def propagate(
     problem: Problem,
     scores: Floats,
@@ -91,6 +109,7 @@ def propagate(
     Args:
         scores: of arcs, [h, m], labels summed over.
         tables: of `FactorTable.table`.
+        tree_factor: which trees there are.
     """
     return _Graph(problem, scores, layout, tables, tree_factor).run()
 
