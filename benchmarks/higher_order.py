@@ -162,6 +162,9 @@ def harder(rng: np.random.Generator, n: int, names: Sequence[str]) -> Sentence:
 def methods(given: list[Group] | None) -> None:
     print("four methods, ms a sentence, all factors; certified; trees equal to the ILP's")
     names: tuple[Any, ...] = ("dual", "substitution", "bp", "ilp")
+    small = sentence(np.random.default_rng(0), 4, NAMES)
+    for name in names:  # what kernels and imports take once
+        ca.HigherOrderTrees(small.scores, threads=1, **small.factors).argmax(name)
     made = given or [
         *synthetic((10, 20, 30), NAMES, 20, "synthetic"),
         *synthetic((40, 60), NAMES, 5, "synthetic"),
