@@ -123,7 +123,8 @@ def synthetic(
 def trained(model: Path, treebank: Path) -> list[Group]:
     """The scores of a higher-order model for the sentences of a treebank, by length."""
     gold = [one for one in ca.read_conllu(treebank) if len(one) > 1]
-    scores = ca.Parser.load(model).model.score(gold)
+    scorer: Any = ca.Parser.load(model).model
+    scores = scorer.score(gold)
     factors = {name: list(one) for name, one in scores.factors.items()}
     sentences = [
         Sentence(arcs, {name: one[i] for name, one in factors.items()}, np.asarray(gold[i].heads))
