@@ -48,6 +48,8 @@ def test_best_trees(names: Any, root: str) -> None:
             with pytest.raises(ca.InfeasibleError):
                 trees.kbest(2)
             assert trees.log_partition() == -math.inf
+            chain = ca.Tree(np.arange(trees._batch.width(0) - 1))
+            assert trees.log_prob(chain) == -math.inf
             continue
         for method in methods:
             tree = trees.argmax(method)
