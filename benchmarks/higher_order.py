@@ -1,171 +1,193 @@
-"""Higher-order trees that may cross: certificates, time of each method, AD3, and a long search for
-a wrong certificate.
+"""Higher-order trees that may cross: certificates, rules of steps, time of each method, AD3.
 
-    .venv-bench/bin/python benchmarks/higher_order.py [certificates methods long beliefs peer wrong]
-        [--instances N] [--plot FILE]
+    .venv-bench/bin/python benchmarks/higher_order.py
+        [certificates steps remainder methods long peer] [--model MODEL --treebank FILE]
 
-Scores are synthetic but like those of a trained model: a random tree whose arcs are mostly short
-is the gold tree; an arc scores N(0, 1) - 0.3 log(distance + 1), a gold arc N(5, 2.5) more, so that
-the best first-order tree has 85 to 92% of the gold arcs; the ten best heads of each word are kept,
-and the gold one. A part scores N(0, 0.5), 0.6 more if it is gold, which brings this to 88 to 98%,
-less in longer sentences. Times are those of one thread; processor time where they say so.
+Scores are synthetic (`support/higher_order_scores.py` says how), or those of a trained model of
+second or third order for the sentences of a treebank. Times are processor time of one thread.
 
 `ad3` 2.2.1 is built from its source distribution with two repairs: for Python 3.11 and later its
-C++ files must be made anew by Cython (`cython --cplus python/ad3/*.pyx`), and `FactorTree::RunCLE`
-in examples/cpp/parsing/FactorTree.cpp lacks its `return 0;`, without which it crashes.
+C++ files must be made anew by Cython before 3 (`cython --cplus python/ad3/*.pyx`), and
+`FactorTree::RunCLE` in examples/cpp/parsing/FactorTree.cpp lacks its `return 0;`, without which it
+crashes.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import resource
 import time
 from collections.abc import Callable, Sequence
-from functools import cache, partial
-from typing import Any, NamedTuple
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from support.higher_order_scores import (
+    MODELS,
+    NAMES,
+    Group,
+    Sentence,
+    is_certified,
+    sentence,
+    synthetic,
+    timed,
+    trained,
+)
 
 import crossarc as ca
-from crossarc.inference.higher.branching import Solution, solve_dual
-from crossarc.inference.higher.problem import FACTORS, PART_CELLS
-from crossarc.inference.projective.automata.factor import layout_of
+from crossarc.inference.higher.ascent import StepRule
+from crossarc.inference.higher.branching import Solution, _Search, polyak, solve_dual
+from crossarc.inference.higher.ilp import solve_ilp
+from crossarc.inference.higher.problem import Problem
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-NAMES = tuple(factor.name for factor in FACTORS)
-MODELS = {"sibling": NAMES[:1], "grand-sibling": NAMES[:3], "all factors": NAMES}
 
 
-class Sentence(NamedTuple):
-    """Scores with the tree that they were made from."""
-
-    scores: Floats
-    factors: dict[str, Any]
-    gold: Ints
-
-
-def gold_tree(rng: np.random.Generator, n: int) -> Ints:
-    """Words join in random order, mostly below a near one."""
-    order = rng.permutation(n) + 1
-    heads = np.zeros(n + 1, np.int64)
-    for i in range(1, n):
-        near = 1.0 / np.abs(order[i] - order[:i]) ** 1.5
-        heads[order[i]] = rng.choice(order[:i], p=near / near.sum())
-    return heads[1:]
-
-
-def sentence(
-    rng: np.random.Generator, n: int, names: Sequence[str], candidates: int = 10, root: int = 1
-) -> Sentence:
-    """See the module; `root`: the most modifiers of the root."""
-    width, gold, words = n + 1, gold_tree(rng, n), np.arange(1, n + 1)
-    distance = np.abs(np.subtract.outer(np.arange(width), np.arange(width)))
-    scores = rng.normal(size=(width, width)) - 0.3 * np.log(distance + 1)
-    scores[gold, words] += 5.0 + rng.normal(0, 2.5, n)
-    np.fill_diagonal(scores, -np.inf)
-    ranks = np.argsort(np.argsort(-scores, axis=0), axis=0)
-    kept = ranks < candidates
-    kept[gold, words] = True
-    scores[~kept] = -np.inf
-    limits = np.full(width, n)
-    limits[0] = root
-    layout = layout_of(np.where(np.arange(width) > 0, scores, -np.inf), limits)
-    factors: dict[str, Any] = {}
-    for factor in FACTORS:
-        if factor.name in names:
-            cells = PART_CELLS[factor.name](layout)
-            cells, shape = cells[cells >= 0], factor.shape(width)
-            parts = factor.parts_of(gold)
-            own = np.ravel_multi_index(tuple(parts.T), shape) if len(parts) else np.empty(0)
-            values = rng.normal(0, 0.5, len(cells)) + 0.6 * np.isin(cells, own)
-            factors[factor.name] = ca.Parts(np.stack(np.unravel_index(cells, shape), 1), values)
-    return Sentence(scores, factors, gold)
-
-
-def is_certified(found: Solution) -> bool:
-    return found.bound - found.score <= 1e-9 * max(1.0, abs(found.score))
-
-
-def timed(job: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.process_time()
-    found = job()
-    return found, time.process_time() - start
+def problem_of(one: Sentence) -> tuple[Problem, Ints]:
+    """And all of its arcs."""
+    problem = ca.HigherOrderTrees(one.scores, threads=1, **one.factors)._problems[0]
+    return problem, np.ones(len(problem.score), np.int64)
 
 
 def best_tree(one: Sentence) -> Any:
     return ca.HigherOrderTrees(one.scores, threads=1, **one.factors).argmax()
 
 
-def certificates() -> None:
-    print("certificates, processor time; 200 sentences a row, 50 of 80 words and more")
-    print("                words  first  tree  plain  it.    tight  <100ms  sub.   ms mean  max")
-    for title, names in MODELS.items():
-        for n in (10, 20, 40, 80, 100):
-            rng, rows = np.random.default_rng(n), []
-            for _ in range(200 if n < 80 else 50):
-                one = sentence(rng, n, names)
-                trees = ca.HigherOrderTrees(one.scores, threads=1, **one.factors)
-                problem = trees._problems[0]
-                allowed = np.ones(len(problem.score), np.int64)
-                plain = solve_dual(problem, allowed, tighten=False)
-                tight, seconds = timed(partial(solve_dual, problem, allowed))
-                first = (ca.SpanningTrees(one.scores).argmax().heads == one.gold).mean()
-                right = (tight.heads == one.gold).mean()
-                rows.append(
-                    (
-                        first,
-                        right,
-                        is_certified(plain),
-                        plain.iterations,
-                        is_certified(tight),
-                        is_certified(tight) and seconds < 0.1,
-                        tight.subproblems,
-                        1e3 * seconds,
-                    )
-                )
-            table = np.array(rows, float)
-            mean = table.mean(axis=0)
+def groups(given: list[Group] | None, sizes: Sequence[int], count: int) -> list[Group]:
+    """Those of a trained model, or synthetic ones."""
+    if given is not None:
+        return given
+    made = (synthetic(sizes, names, count, title) for title, names in MODELS.items())
+    return [group for some in made for group in some]
+
+
+def certificates(given: list[Group] | None) -> None:
+    print("certificates; plain: no arc excluded, no branching, 300 iterations at most")
+    print(
+        "                words  sent.  first  tree  plain  it.    tight  <100ms  sub.  ms mean  max"
+    )
+    for group in groups(given, (10, 20, 40, 80, 100), 200):
+        rows = []
+        for one in group.sentences:
+            problem, allowed = problem_of(one)
+            plain = solve_dual(problem, allowed, tighten=False)
+            tight, seconds = timed(partial(solve_dual, problem, allowed))
+            assert tight.heads is not None
+            first = (ca.SpanningTrees(one.scores).argmax().heads == one.gold).mean()
+            right, sure = (tight.heads == one.gold).mean(), is_certified(tight)
+            own = is_certified(plain), plain.iterations, sure, sure and seconds < 0.1
+            rows.append((first, right, *own, tight.subproblems, 1e3 * seconds))
+        table = np.array(rows, float)
+        mean = table.mean(axis=0)
+        print(
+            f"{group.title:15} {group.words:>6} {len(rows):5}  {mean[0]:5.3f} {mean[1]:5.3f}  "
+            f"{mean[2]:6.4f} {mean[3]:5.1f}  {mean[4]:6.4f}  {mean[5]:6.4f} {mean[6]:5.2f}  "
+            f"{mean[7]:7.2f} {table[:, 7].max():5.1f}",
+            flush=True,
+        )
+
+
+def _all(run: Callable[..., Solution], problems: list[tuple[Problem, Ints]]) -> list[Solution]:
+    return [run(*one) for one in problems]
+
+
+def steps(given: list[Group] | None) -> None:
+    """Polyak's rule beside the decaying rate of Koo et al. (2010), with several first rates."""
+    print("certified, mean iterations, ms a sentence; 300 iterations at most, then 5,000")
+    rules: dict[str, Any] = {"Polyak": polyak}
+    for rate in (0.1, 0.25, 0.5, 1.0, 2.0):
+        rules[f"Koo {rate}"] = lambda is_whole, rate=rate: StepRule.decaying(rate)
+    for group in groups(given, (20, 40), 100):
+        problems = [problem_of(one) for one in group.sentences]
+        for name, rule in rules.items():
+            cells = []
+            for rounds, tighten in ((12, False), (200, False), (12, True)):
+                if tighten and rule is not polyak and name != "Koo 0.5":
+                    continue
+                run = partial(solve_dual, rules=rule, rounds=rounds, tighten=tighten)
+                found, seconds = timed(partial(_all, run, problems))
+                sure = np.mean([is_certified(one) for one in found])
+                count = np.mean([one.iterations for one in found])
+                cells.append(f"{sure:7.2%} {count:6.1f} {1e3 * seconds / len(found):7.2f}")
+            print(f"{group.title:15} {group.words:>6} {name:9} {'   '.join(cells)}", flush=True)
+
+
+def remainder(given: list[Group] | None) -> None:
+    """What steps and exclusion leave open: branching on, or the integer programme for the rest."""
+    print("left open after 300 steps: arcs left; ms and certified in 100 ms by branching, by ILP")
+    hard = [
+        Group(title, str(n), [harder(rng, n, names) for _ in range(60)])
+        for title, names in MODELS.items()
+        for n in (20, 40)
+        for rng in [np.random.default_rng(n)]
+    ]
+    for group in hard if given is None else given:
+        rows = []
+        for one in group.sentences:
+            problem, allowed = problem_of(one)
+            search = _Search(problem, None, math.inf, polyak)
+            whole = next(search._first(allowed, True, 12), None)
+            if whole is None:
+                continue
+            run = partial(solve_dual, problem, allowed, deadline=time.monotonic() + 10.0)
+            branched, ours = timed(run)
+            score = np.where(whole.allowed == 1, problem.score, -np.inf)
+            rest = partial(solve_ilp, problem._replace(score=score), search._best.heads[1:])
+            _, theirs = timed(rest)
+            left = int(whole.allowed.sum()), len(problem.score)
+            sure = is_certified(branched) and ours < 0.1
+            rows.append((*left, 1e3 * ours, sure, 1e3 * theirs, theirs < 0.1))
+        if rows:
+            left, arcs, ours, sure, theirs, quick = np.mean(rows, axis=0).tolist()
             print(
-                f"{title:15} {n:5}  {mean[0]:5.3f} {mean[1]:5.3f}  {mean[2]:5.3f} {mean[3]:5.1f}  "
-                f"{mean[4]:6.3f}  {mean[5]:6.3f} {mean[6]:5.2f}  {mean[7]:8.1f} "
-                f"{table[:, 7].max():5.0f}",
+                f"{group.title:15} {group.words:>6}  {len(rows)} of {len(group.sentences)} open, "
+                f"{left:.0f} of {arcs:.0f} arcs; {ours:.1f} ms {sure:.0%}; {theirs:.1f} ms "
+                f"{quick:.0%}",
                 flush=True,
             )
+        else:
+            print(f"{group.title:15} {group.words:>6}  none open", flush=True)
 
 
-def methods(plot: str | None) -> None:
-    print("four methods, ms a sentence (processor time), all factors; trees equal to the ILP's")
-    sizes: tuple[int, ...] = (10, 20, 30, 40, 60)
-    methods: tuple[Any, ...] = ("dual", "substitution", "bp", "ilp")
-    table: dict[str, list[float]] = {method: [] for method in methods}
-    for n in sizes:
-        rng, same, count = np.random.default_rng(n), dict.fromkeys(methods, 0), 20 if n < 40 else 5
-        seconds = dict.fromkeys(methods, 0.0)
-        for _ in range(count):
-            one = sentence(rng, n, NAMES)
-            scores = {}
-            for method in methods:
+def harder(rng: np.random.Generator, n: int, names: Sequence[str]) -> Sentence:
+    """With parts of three times the size."""
+    one = sentence(rng, n, names)
+    factors = {k: ca.Parts(f.index, 3.0 * f.score) for k, f in one.factors.items()}
+    return one._replace(factors=factors)
+
+
+def methods(given: list[Group] | None) -> None:
+    print("four methods, ms a sentence, all factors; certified; trees equal to the ILP's")
+    names: tuple[Any, ...] = ("dual", "substitution", "bp", "ilp")
+    small = sentence(np.random.default_rng(0), 4, NAMES)
+    for name in names:  # what kernels and imports take once
+        ca.HigherOrderTrees(small.scores, threads=1, **small.factors).argmax(name)
+    made = given or [
+        *synthetic((10, 20, 30), NAMES, 20, "synthetic"),
+        *synthetic((40, 60), NAMES, 5, "synthetic"),
+    ]
+    for group in made:
+        table = {name: np.zeros(3) for name in names}
+        for one in group.sentences:
+            found = {}
+            for name in names:
                 trees = ca.HigherOrderTrees(one.scores, threads=1, **one.factors)
-                tree, spent = timed(partial(trees.argmax, method))
-                seconds[method] += spent
-                scores[method] = tree.score
-            for method in methods:
-                same[method] += abs(scores[method] - scores["ilp"]) < 1e-6
-        for method in methods:
-            table[method].append(1e3 * seconds[method] / count)
-        shown = "  ".join(f"{m} {table[m][-1]:8.1f} ({same[m] / count:4.0%})" for m in methods)
-        print(f"{n:4} words  {shown}", flush=True)
-    if plot:
-        import matplotlib.pyplot as plt
-
-        for method, row in table.items():
-            plt.loglog(sizes, row, marker="o", label=method)
-        plt.xlabel("words")
-        plt.ylabel("ms a sentence")
-        plt.legend()
-        plt.savefig(plot)
+                limit = 60.0 if name == "ilp" else None
+                tree, seconds = timed(partial(trees.argmax, name, limit))
+                found[name] = tree.score
+                table[name] += 1e3 * seconds, tree.is_optimal, 0.0
+            for name in names:
+                table[name][2] += abs(found[name] - found["ilp"]) < 1e-6
+        count = len(group.sentences)
+        cells = (table[name] / count for name in names)
+        shown = "  ".join(
+            f"{name} {ms:8.1f} {sure:6.1%} {same:6.1%}"
+            for name, (ms, sure, same) in zip(names, cells, strict=True)
+        )
+        print(f"{group.title:10} {group.words:>6} ({count})  {shown}", flush=True)
 
 
 def long_sentence() -> None:
@@ -182,40 +204,10 @@ def long_sentence() -> None:
         )
 
 
-def beliefs() -> None:
-    print("belief propagation against all trees of 4 words, sd of arcs 1: mean and largest error")
-    heads = np.stack(np.meshgrid(*[np.arange(5)] * 4, indexing="ij"), -1).reshape(-1, 4)
-    heads = heads[[not _has_cycle(one) for one in heads.tolist()]]
-    for scale in (0.1, 0.3, 1.0, 2.0):
-        rng, errors, totals, converged = np.random.default_rng(1), [], [], 0
-        for _ in range(100):
-            scores = rng.normal(size=(5, 5))
-            factors: dict[str, Any] = {f.name: rng.normal(0, scale, f.shape(5)) for f in FACTORS}
-            trees = ca.HigherOrderTrees(scores, root="multi", **factors)
-            values = scores[heads, np.arange(1, 5)].sum(axis=1)
-            for factor in FACTORS:
-                dense = factors[factor.name]
-                values += [dense[tuple(factor.parts_of(one).T)].sum() for one in heads]
-            total = np.logaddexp.reduce(values)
-            exact = np.zeros((5, 5))
-            for one, p in zip(heads, np.exp(values - total), strict=True):
-                exact[one, np.arange(1, 5)] += p
-            errors.append(np.abs(trees.marginals() - exact)[:, 1:])
-            totals.append(abs(trees.log_partition() - total))
-            converged += trees.convergence().converged
-        print(
-            f"  sd of factors {scale}: marginals {np.mean(errors):.4f} {np.max(errors):.3f}, "
-            f"log Z {np.mean(totals):.4f} {np.max(totals):.3f}, converged {converged}%"
-        )
-
-
-def _has_cycle(heads: list[int]) -> bool:
-    for word in range(1, len(heads) + 1):
-        for _ in heads:
-            word = heads[word - 1] if word > 0 else 0
-        if word > 0:
-            return True
-    return False
+def fastest(job: Callable[[], Any]) -> tuple[Any, float]:
+    """Of five runs: the machine may be busy."""
+    runs = [timed(job) for _ in range(5)]
+    return runs[0][0], min(seconds for _, seconds in runs)
 
 
 def peer() -> None:
@@ -258,9 +250,9 @@ def peer() -> None:
                 automaton.set_additional_log_potentials(scores + [0.0] * (size + 1))
                 kept.append(automaton)
             allowed = np.ones(len(problem.score), np.int64)
-            own, ours = timed(partial(solve_dual, problem, allowed))
+            own, ours = fastest(partial(solve_dual, problem, allowed))
             solve = partial(graph.solve, max_iter=1000, branch_and_bound=False)
-            (value, _, _, status), theirs = timed(solve)
+            (value, _, _, status), theirs = fastest(solve)
             agrees = abs(value - own.score) < 1e-3 * abs(own.score)
             rows.append((ours, theirs, status == "integral", agrees))
         table = np.array(rows, float)
@@ -272,81 +264,23 @@ def peer() -> None:
         )
 
 
-def wrong(instances: int, seconds: float) -> None:
-    """Random problems of up to 5 words against all trees, half of them with limits."""
-
-    @cache
-    def trees_of(n: int) -> tuple[Ints, dict[str, Ints]]:
-        heads = np.stack(np.meshgrid(*[np.arange(n + 1)] * n, indexing="ij"), -1).reshape(-1, n)
-        heads = heads[[not _has_cycle(one) for one in heads.tolist()]]
-        cells = {}
-        for factor in FACTORS:
-            size = (n + 1) ** len(factor.axes)
-            rows = np.full((len(heads), n), size)
-            for i, one in enumerate(heads):
-                parts = factor.parts_of(one)
-                if len(parts):
-                    flat = np.ravel_multi_index(tuple(parts.T), factor.shape(n + 1))
-                    rows[i, : len(parts)] = flat
-            cells[factor.name] = rows
-        return heads, cells
-
-    rng, start, done, certified, infeasible = np.random.default_rng(0), time.monotonic(), 0, 0, 0
-    while done < instances and time.monotonic() - start < seconds:
-        n, single = int(rng.integers(1, 6)), bool(rng.integers(2))
-        names = [name for name in NAMES if rng.random() < 0.5]
-        scores = rng.normal(size=(n + 1, n + 1))
-        scores[rng.random(scores.shape) < rng.choice([0.0, 0.3])] = -np.inf
-        scale = rng.choice([0.3, 1.0, 3.0])
-        factors: dict[str, Any] = {
-            f.name: rng.normal(0, scale, f.shape(n + 1)) for f in FACTORS if f.name in names
-        }
-        limits = rng.integers(0, 4, n + 1) if rng.random() < 0.5 else None
-        heads, cells = trees_of(n)
-        values = scores[heads, np.arange(1, n + 1)].sum(axis=1)
-        for name, factor in factors.items():
-            values = values + np.append(factor.ravel(), 0.0)[cells[name]].sum(axis=1)
-        if single:
-            values[(heads == 0).sum(axis=1) != 1] = -np.inf
-        if limits is not None:
-            counts = (heads[:, :, None] == np.arange(n + 1)).sum(axis=1)
-            values[(counts > limits).any(axis=1)] = -np.inf
-        best = values.max()
-        root: Any = "single" if single else "multi"
-        trees = ca.HigherOrderTrees(scores, root=root, max_modifiers=limits, threads=1, **factors)
-        problem = trees._problems[0]
-        tighten = bool(rng.integers(2))
-        found = solve_dual(problem, np.ones(len(problem.score), np.int64), tighten=tighten)
-        done += 1
-        infeasible += best == -np.inf
-        if found.heads is None:
-            assert best == -np.inf or found.bound > -np.inf, (done, names, limits)
-            continue
-        assert found.bound >= best - 1e-12, (done, names, limits)
-        if is_certified(found):
-            certified += 1
-            assert found.score >= best - 1e-9 * max(1.0, abs(best)), (done, names, limits)
-    print(
-        f"{done} random problems, {infeasible} of them infeasible, half without branching: "
-        f"{certified} certificates, none wrong; no bound too low"
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     jobs: dict[str, Callable[[], None]] = {
-        "certificates": certificates,
-        "methods": lambda: methods(options.plot),
+        "certificates": lambda: certificates(given),
+        "steps": lambda: steps(given),
+        "remainder": lambda: remainder(given),
+        "methods": lambda: methods(given),
         "long": long_sentence,
-        "beliefs": beliefs,
         "peer": peer,
-        "wrong": lambda: wrong(options.instances, options.seconds),
     }
     parser.add_argument("jobs", nargs="*", choices=[*jobs, []], default=[])
-    parser.add_argument("--instances", type=int, default=10_000)
-    parser.add_argument("--seconds", type=float, default=600.0, help="for the search, at most")
-    parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--model", type=Path, help="of second or third order")
+    parser.add_argument("--treebank", type=Path, help="whose sentences it scores")
     options = parser.parse_args()
+    if (options.model is None) != (options.treebank is None):
+        parser.error("--model and --treebank go together")
+    given = None if options.model is None else trained(options.model, options.treebank)
     for name in options.jobs or jobs:
         jobs[name]()
 

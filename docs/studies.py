@@ -7,6 +7,7 @@
 | bounds | covington.md: what a bound on degrees does to LAS |
 | crossing-arcs | parser.md: all trees against projective ones, by the share of crossing arcs |
 | review-orders | inference.md: which words a person should look at first |
+| higher-order | higher-order.md: certificates, trees and times of four methods by length |
 
 Nothing is measured here: whoever measures anew edits the table and runs this.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -240,12 +241,93 @@ def review_panel(
     yield from dots(marks)
 
 
+METHODS = ("dual", "substitution", "bp", "ilp")
+
+
+def higher_order_plot() -> str:
+    """Certificates without branching, trees equal to the ILP's, and milliseconds, by length."""
+    certificates, methods = table("higher-order.md", "factors"), table("higher-order.md", "words")
+    lengths = [value(row[0]) for row in methods[1:]]
+    found = {
+        name: [[value(part) for part in row[k].split(", ")] for row in methods[1:]]
+        for k, name in enumerate(METHODS, 1)
+    }
+    factors = list(dict.fromkeys(row[0] for row in certificates[1:]))
+    sure = {
+        name: [(value(row[1]), value(row[2])) for row in certificates[1:] if row[0] == name]
+        for name in factors
+    }
+    equal = {
+        name: list(zip(lengths, (y for _, y in found[name]), strict=True)) for name in METHODS[:3]
+    }
+    times = {
+        name: list(zip(lengths, (math.log10(y) for y, _ in found[name]), strict=True))
+        for name in METHODS
+    }
+    left, bottom, step = 60.0, 330.0, 290.0
+    shares = {share: f"{share} %" for share in range(40, 101, 10)}
+    logs = {k: f"{10**k} ms" for k in range(4)}
+    most = {share: f"{share} %" for share in range(90, 101, 2)}
+    parts = list(length_panel("certified without branching", sure, most, 100, left, bottom))
+    parts += legend(factors, left)
+    parts += length_panel("trees equal to the ILP's", equal, shares, 60, left + step, bottom)
+    parts += length_panel("time a sentence", times, logs, 60, left + 2 * step, bottom)
+    x = left + step
+    for level, name in zip(LEVELS, METHODS, strict=False):
+        parts.append(f'<circle class="level{level}" cx="{x:.1f}" cy="32" r="5"/>')
+        parts.append(text("tick", x + 10, 36, name))
+        x += 40 + advance(name) * 12
+    return plot("Higher-order trees: certificates, trees and times by length", bottom + 42, parts)
+
+
+def length_panel(
+    title: str,
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    ticks: Mapping[int, str],
+    longest: int,
+    left: float,
+    bottom: float,
+) -> Iterator[str]:
+    """A line a series: values by the number of words."""
+    top, width = 78.0, 225.0
+    low, high = min(ticks), max(ticks) + (0.2 if max(ticks) < 10 else 0)
+
+    def across(words: float) -> float:
+        return left + words / longest * width
+
+    def up(y: float) -> float:
+        return bottom - (y - low) / (high - low) * (bottom - top)
+
+    yield text("name", left, top - 16, title)
+    for tick, label in ticks.items():
+        yield rule(left, up(tick), to_x=left + width)
+        yield text("tick", left - 6, up(tick) + 4, label, "end")
+    for words in range(0, longest + 1, 20):
+        yield text("tick", across(words), bottom + 16, str(words), "middle")
+    yield text("tick", left + width / 2, bottom + 34, "words", "middle")
+    marks = []
+    for level, (name, points) in zip(LEVELS, series.items(), strict=False):
+        path = "L".join(f"{across(x):.1f} {up(y):.1f}" for x, y in points)
+        yield f'<path class="range" d="M{path}" fill="none"/>'
+        marks += [
+            Mark(across(x), up(y), level, f"{name}: {shown(y, ticks)}, {x:g} words")
+            for x, y in points
+        ]
+    yield from dots(marks)
+
+
+def shown(y: float, ticks: Mapping[int, str]) -> str:
+    """A value of a panel, whose times are logarithms."""
+    return f"{y:g} %" if max(ticks) > 10 else f"{10**y:.3g} ms"
+
+
 def pictures() -> dict[str, str]:
     """All plots, by the name of their file."""
     return {
         "bounds": bounds_plot(),
         "crossing-arcs": crossing_arcs_plot(),
         "review-orders": review_plot(),
+        "higher-order": higher_order_plot(),
     }
 
 

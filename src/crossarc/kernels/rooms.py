@@ -34,7 +34,7 @@ ROOMS = {
     "trees": Room("measures of trees", 3.4),
     "text": Room("text to words", 4.1),
     "inference": Room("batches of scores", 1.9),
-    "inference.higher": Room("crossing trees, higher order", 9.8),
+    "inference.higher": Room("crossing trees, higher order", 12.0),
     "inference.forest": Room("packed forests", 10.2),
     "inference.projective": Room("projective trees", 44.7),
     "inference.projective.automata": Room("projective trees, higher order", 12.0),

@@ -2,6 +2,7 @@
 
 markov        the weight of a tree under Markovization of any order, by definition
 reductions    problems that are known to be hard as parsing problems, and trees back as solutions
+vertical      labelled trees of which only some pairs of arcs are allowed, by integer programming
 """
 
 from __future__ import annotations

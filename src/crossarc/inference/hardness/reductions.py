@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from crossarc.inference.factors import Parts
 from crossarc.inference.hardness.markov import Arc, vertical_weight
+from crossarc.inference.hardness.vertical import solve_vertical
 from crossarc.trees import Tree
 
 __all__ = ["HamiltonianPath", "HorizontalMatching", "VerticalMatching"]
@@ -60,12 +61,12 @@ class HorizontalMatching:
     Given triples (x, y, z) over 1..m each, a matching is m of them that have each x, y and z once.
     Words are X, then Y, then Z; several roots are allowed. Arcs are 0 -> x, x -> y, x -> z, all
     with score 0. A sibling part scores 0 if it is (0, s, x), or (x, x, y), or (x, y, z) with the
-    triple given, and -1 otherwise. So a tree scores at most 0, and it scores 0 iff its triples are
-    a matching:
+    triple given; all others are forbidden. The trees that are left, all with score 0, are the
+    matchings, so that there is a tree iff there is a matching:
 
     - Each x hangs from the root, in parts (0, s, x). All other modifiers are to the right of their
-      head x, Y before Z. The first must be a y, for (x, x, z) costs 1. After y may only come
-      a z with (x, y, z) given, and after z nothing, for (x, y, y') and (x, z, z') cost 1.
+      head x, Y before Z. The first must be a y, for (x, x, z) is forbidden. After y may only come
+      a z with (x, y, z) given, and after z nothing, for so are (x, y, y') and (x, z, z').
     - So each x has at most one y and one z. There are as many y as x, each with a head, so every x
       has exactly one y, and then also exactly one z: a matching, of given triples.
     - The tree of a matching has no other parts.
@@ -88,7 +89,7 @@ class HorizontalMatching:
         parts += [(x, y, z) for x in xs for y in ys for z in zs if (x, y, z) not in good]
         parts += [(x, s, t) for x in xs for own in (ys, zs) for s in own for t in own if s < t]
         index = np.reshape(parts, (-1, 3)).astype(np.int64)
-        self.sibling = Parts(index, np.full(len(parts), -1.0))
+        self.sibling = Parts(index, np.full(len(parts), -np.inf))
 
     def tree(self, matching: Iterable[Triple]) -> Tree:
         """The tree of a matching."""
@@ -98,7 +99,7 @@ class HorizontalMatching:
         return Tree(heads)
 
     def matching(self, tree: Tree) -> set[Triple]:
-        """The matching of a tree with score 0."""
+        """The matching of a tree."""
         m, heads = self._m, tree.heads.tolist()
         ys = {heads[m + y - 1]: y for y in range(1, m + 1)}
         return {(heads[2 * m + z - 1], ys[heads[2 * m + z - 1]], z) for z in range(1, m + 1)}
@@ -116,10 +117,20 @@ class VerticalMatching:
     may have, and the label into b its own. The paper leaves k free, which counts each
     matching as often as there are labels; here it is fixed. 0' is not a node of trees in crossarc:
     its arc is the context of the arcs from 0.
+
+    Attributes:
+        arcs: (h, m, l) that stand in a part of weight 1.
+        parts: pairs of them of weight 1, (g, h, k) above (h, m, l); arcs from 0 are free.
     """
 
     def __init__(self, m: int, triples: Iterable[Triple]) -> None:
         self._m, self._given = m, {(a, b + m, c + 2 * m) for a, b, c in triples}
+        firsts = [(0, a, b) for a in range(1, m + 1) for b in range(m + 1, 2 * m + 1)]
+        middle = {(a, b, c) for a, b, c in self._given}
+        last = {(b, c, c) for _, b, c in self._given}
+        self.arcs: list[Arc] = [*firsts, *sorted(middle), *sorted(last)]
+        self.parts = [((0, a, b), (a, b, c)) for a, b, c in sorted(middle)]
+        self.parts += [((a, b, c), (b, c, c)) for a, b, c in sorted(middle)]
 
     def _kind(self, node: int) -> int:
         """0 for the root, 1, 2, 3 for elements of A, B, C."""
@@ -154,6 +165,10 @@ class VerticalMatching:
         return {
             (heads[heads[2 * m + c - 1] - 1], heads[2 * m + c - 1] - m, c) for c in range(1, m + 1)
         }
+
+    def solve(self) -> tuple[list[int], list[int]] | None:
+        """Heads and labels of a tree of weight 1, by the integer programme; None without one."""
+        return solve_vertical(3 * self._m, self.arcs, self.parts)
 
     def labelled_trees(self) -> Iterator[tuple[list[int], list[int]]]:
         """All labelled trees of weight 1, by choosing arcs word after word."""

@@ -12,10 +12,14 @@ same arcs, they are the best tree. Otherwise shares move against the disagreemen
 
     leaving(a) -= rate (z - mean),      into(a) -= rate (x - mean),      tree(a) takes the rest,
 
-a subgradient step that lowers the bound. rate = relaxation * (bound - score of the best tree known)
-/ |subgradient|^2 (Polyak 1969), and the relaxation is reduced when the bound has stopped falling
-(Held, Wolfe & Crowder 1974). Trees for this come from arc substitution, started at the spanning
-trees on the way. Only lists of which a share has changed are solved again.
+a subgradient step that lowers the bound. Its rate is
+
+    relaxation * (bound - score of the best tree known) / |subgradient|^2     (Polyak 1969), or
+    first rate / (1 + how often the bound has risen from one step to the next)     (Koo et al.)
+
+where the relaxation is reduced when the bound has stopped falling (Held, Wolfe & Crowder 1974).
+Trees come from arc substitution, started at the spanning trees on the way. Only lists of which a
+share has changed are solved again.
 """
 
 from __future__ import annotations
@@ -27,13 +31,16 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from crossarc.inference.arithmetic.exact import two_sum
 from crossarc.inference.higher.automata import combine_best, solve_list, trace
+from crossarc.inference.higher.borrowing import borrowed
 from crossarc.inference.higher.lists import table_shape
 from crossarc.inference.higher.problem import PROBLEM, Problem
-from crossarc.inference.higher.substitution import substitute
+from crossarc.inference.higher.substitution import improve, substitute
+from crossarc.inference.spanning.edmonds.argmax import FIELDS, MULTI, SINGLE, best_tree
 from crossarc.kernels import kernel, subkernel
 
-__all__ = ["Ascent", "Incumbent"]
+__all__ = ["Ascent", "Incumbent", "StepRule"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,14 +51,35 @@ _PATIENCE, _REDUCTION = 10, 0.7
 _EVERY = 10
 
 
+class StepRule(NamedTuple):
+    """How far steps go; see the module."""
+
+    #: That of Koo et al.; 0 for Polyak's rule.
+    first_rate: float
+    #: One entry, which changes with the steps: the relaxation, or how often the bound has risen.
+    state: Floats
+
+    @classmethod
+    def polyak(cls, relaxation: float) -> StepRule:
+        """By the gap that is left."""
+        return cls(0.0, np.array([relaxation]))
+
+    @classmethod
+    def decaying(cls, first_rate: float) -> StepRule:
+        """Smaller with each step that raised the bound."""
+        return cls(first_rate, np.zeros(1))
+
+
 class _State(NamedTuple):
-    """What an ascent remembers, as an argument of `_advance`."""
+    """What an ascent remembers, as an argument of `_ascend`."""
 
     #: By arc: 1 if it may be used, else 0.
     allowed: Ints
     #: By arc: the automata's shares.
     leaving: Floats
     into: Floats
+    #: By arc: `leaving`, -inf for arcs that may not be used.
+    weights: Floats
     #: The tree's share, (n + 1)^2 entries, -inf for arcs that may not be used.
     tree: Floats
     #: By arc: how often there was disagreement.
@@ -66,11 +94,27 @@ class _State(NamedTuple):
     changed: Ints
 
 
+class _Workspace(NamedTuple):
+    """Of an ascent."""
+
+    #: Entry 0 unused: of a spanning tree, and after substitution.
+    heads: Ints
+    found: Ints
+    #: Of automata.
+    f: Floats
+    values: Floats
+    #: Of `best_tree`.
+    node: Ints
+    real: Floats
+    rows: Floats
+
+
 _INTS, _FLOATS = types.int64[::1], types.float64[::1]
+_RULE = types.NamedTuple((types.float64, _FLOATS), StepRule)
 _STATE = types.NamedTuple(
     (
         _INTS,
-        *[_FLOATS] * 4,
+        *[_FLOATS] * 5,
         types.float64[:, :, ::1],
         _FLOATS,
         _INTS,
@@ -98,6 +142,7 @@ def _step(problem: Problem, state: _State, heads: Ints, rate: float) -> float:
             continue
         state.disputed[a] += 1.0
         state.leaving[a] -= rate * (z - mean)
+        state.weights[a] = state.leaving[a]
         if is_grand:
             state.into[a] -= rate * (x - mean)
             state.changed[2 * m] = max(state.changed[2 * m], 1)
@@ -107,7 +152,7 @@ def _step(problem: Problem, state: _State, heads: Ints, rate: float) -> float:
 
 
 @subkernel(inline=True)
-def _solve_node(problem: Problem, state: _State, h: int, weights: Floats, f: Floats) -> None:
+def _solve_node(problem: Problem, state: _State, h: int, f: Floats) -> None:
     """Value and best context of the automaton of h."""
     state.values[h], state.best[h] = -np.inf, problem.first_context[h]
     for c in range(problem.first_context[h], problem.first_context[h + 1]):
@@ -116,7 +161,7 @@ def _solve_node(problem: Problem, state: _State, h: int, weights: Floats, f: Flo
             continue
         for side in range(2):
             if state.changed[2 * h + side] == 2:
-                solve_list(problem, c, h, side, weights, f[side], state.lists[c, side])
+                solve_list(problem, c, h, side, state.weights, f[side], state.lists[c, side])
         value = combine_best(problem, h, state.lists[c, 0], state.lists[c, 1])
         if incoming >= 0:
             value += state.into[incoming]
@@ -124,54 +169,142 @@ def _solve_node(problem: Problem, state: _State, h: int, weights: Floats, f: Flo
             state.values[h], state.best[h] = value, c
 
 
-@kernel(types.float64(PROBLEM, _STATE, types.int64[::1], types.float64))
-def _advance(problem: Problem, state: _State, heads: Ints, gap: float) -> float:
-    """Step against the disagreement with a tree, and solve the automata that this concerns.
-
-    Returns the summed value of all automata, or +inf if there was no disagreement.
-
-    Args:
-        heads: of the spanning tree, entry 0 unused.
-        gap: what the step is to gain, relaxation included; 0 for no step.
-    """
-    rate = 0.0
-    for _ in range(2 if gap > 0.0 else 0):
-        norm = _step(problem, state, heads, rate)
-        if norm == 0.0:
-            return np.inf
-        rate = gap / norm
-    counts, states = table_shape(problem)
-    f, workspace = np.empty((2, counts, states)), np.empty((2, counts))
-    weights = np.empty(state.allowed.shape[0])
-    for a in range(weights.shape[0]):
-        weights[a] = state.leaving[a] if state.allowed[a] else -np.inf
-    total = 0.0
+@subkernel()
+def _read(problem: Problem, state: _State, f: Floats, values: Floats) -> float:
+    """Solve the automata that have changed; the summed value of all. f and values: workspaces."""
+    total, error = 0.0, 0.0
     for h in range(problem.limits.shape[0]):
         if state.changed[2 * h] or state.changed[2 * h + 1]:
-            _solve_node(problem, state, h, weights, f)
+            _solve_node(problem, state, h, f)
             state.used[problem.first[2 * h] : problem.first[2 * h + 2]] = 0
             if state.values[h] > -np.inf:
-                trace(problem, state.best[h], h, weights, f, workspace, state.used)
-        total += state.values[h]
+                trace(problem, state.best[h], h, state.weights, f, values, state.used)
+        if state.values[h] == -np.inf:
+            return -np.inf
+        total, rounding = two_sum(total, state.values[h])
+        error += rounding
     state.changed[:] = 0
-    return total
+    return total + error
+
+
+@subkernel(inline=True)
+def _tree_value(tree: Floats, heads: Ints) -> float:
+    """Of a spanning tree."""
+    total, error = 0.0, 0.0
+    for m in range(1, heads.shape[0]):
+        total, rounding = two_sum(total, tree[heads[m] * heads.shape[0] + m])
+        error += rounding
+    return total + error
+
+
+@subkernel(inline=True)
+def _meets(score: float, bound: float, tolerance: float) -> bool:
+    """Whether no tree under the bound is better than one with the score."""
+    if score == -np.inf:
+        return bound == -np.inf
+    return bool(bound - score <= tolerance * max(1.0, abs(score)))
+
+
+@subkernel(inline=True)
+def _rate(rule: StepRule, total: float, score: float, norm: float) -> float:
+    """Of the next step, given the bound of the last one and the score of a tree."""
+    if rule.first_rate > 0.0:
+        return float(rule.first_rate / (1.0 + rule.state[0]))
+    gap = total - score
+    if gap == np.inf:
+        gap = 0.1 * max(1.0, abs(total))
+    return float(rule.state[0] * gap / norm)
+
+
+@subkernel()
+def _run(
+    problem: Problem,
+    state: _State,
+    rule: StepRule,
+    best: Ints,
+    score: float,
+    iterations: int,
+    tolerance: float,
+    workspace: _Workspace,
+) -> tuple[float, float, int]:
+    """See `_ascend`."""
+    problem, state, workspace = borrowed(problem), borrowed(state), borrowed(workspace)
+    rule, best = borrowed(rule), borrowed(best)
+    heads, found, f, values, node, real, rows = workspace
+    width, root = best.shape[0], SINGLE if problem.limits[0] == 1 else MULTI
+    bound, last, patience = np.inf, np.inf, 0
+    readings = _read(problem, state, f, values)
+    for i in range(iterations):
+        best_tree(state.tree, width - 1, root, heads[1:], node, real, rows)
+        if heads[1] < 0 or readings == -np.inf:
+            return -np.inf, score, i
+        found[:] = heads
+        value = improve(problem, state.allowed, found, i % _EVERY == 0 or score == -np.inf)
+        if value > score:
+            score = value
+            best[:] = found
+        total = readings + _tree_value(state.tree, heads)
+        patience = 0 if total < bound else patience + 1
+        bound = min(bound, total)
+        norm = _step(problem, state, heads, 0.0)
+        if _meets(score, bound, tolerance) or norm == 0.0:
+            return bound, score, i + 1
+        if rule.first_rate > 0.0:
+            rule.state[0] += total > last
+        elif patience >= _PATIENCE:
+            rule.state[0] *= _REDUCTION
+            patience = 0
+        last = total
+        _step(problem, state, heads, _rate(rule, total, score, norm))
+        readings = _read(problem, state, f, values)
+    return bound, score, iterations
+
+
+@kernel(
+    types.Tuple((types.float64, types.float64, types.int64))(
+        PROBLEM, _STATE, _RULE, _INTS, types.float64, types.int64, types.float64
+    )
+)
+def _ascend(
+    problem: Problem,
+    state: _State,
+    rule: StepRule,
+    best: Ints,
+    score: float,
+    iterations: int,
+    tolerance: float,
+) -> tuple[float, float, int]:
+    """Step until the bound meets the best tree; returns the bound, -inf where there is no tree, the
+    best tree's score, and the number of iterations.
+
+    Args:
+        best: heads of the best tree known, entry 0 unused; a better one takes its place.
+        score: its score, -inf without one.
+    """
+    width = best.shape[0]
+    counts, states = table_shape(problem)
+    workspace = _Workspace(
+        np.zeros(width, np.int64),
+        np.zeros(width, np.int64),
+        np.empty((2, counts, states)),
+        np.empty((2, counts)),
+        np.empty((FIELDS, 2 * width - 1), np.int64),
+        np.empty((2, 2 * width - 1)),
+        np.empty((2 * width - 1, width)),
+    )
+    return _run(problem, state, rule, best, score, iterations, tolerance, workspace)
 
 
 class Incumbent:
     """The best tree known: heads, entry 0 unused, and its score, -inf without one."""
 
     def __init__(self, problem: Problem, start: Ints | None = None) -> None:
-        self._problem = problem
         self.heads, self.score = np.zeros(len(problem.limits), np.int64), -math.inf
         if start is not None:
-            self.offer(np.ones(len(problem.score), np.int64), start, False)
-
-    def offer(self, allowed: Ints, heads: Ints, substitutes: bool) -> None:
-        """Keep a tree if it is better, after arc substitution if asked to."""
-        found = heads.copy()
-        score = substitute(self._problem, allowed, found, substitutes)
-        if score > self.score:
-            self.heads, self.score = found, score
+            self.heads[:] = start
+            self.score = substitute(
+                problem, np.ones(len(problem.score), np.int64), self.heads, False
+            )
 
     def meets(self, bound: float, tolerance: float) -> bool:
         """Whether no tree under the bound is better."""
@@ -195,11 +328,16 @@ class Ascent:
         width, contexts = len(problem.limits), len(problem.context_arc)
         counted = problem.limits[problem.limits < np.diff(problem.first[::2])]
         counts = int(counted.max(initial=0)) + 1
+        is_used = allowed == 1
+        tree = np.full(width * width, -np.inf)
+        shares = np.where(is_used, problem.score - leaving - into, -np.inf)
+        tree[problem.head * width + problem.modifier] = shares
         self._state = _State(
             allowed,
             leaving,
             into,
-            np.full(width * width, -np.inf),
+            np.where(is_used, leaving, -np.inf),
+            tree,
             disputed,
             np.full((contexts, 2, counts), -np.inf),
             np.empty(width),
@@ -209,42 +347,15 @@ class Ascent:
         )
         self.iterations = 0
 
-    def run(
-        self, iterations: int, incumbent: Incumbent, relaxation: float, tolerance: float
-    ) -> tuple[float, float]:
-        """Lower the bound; returns it and the relaxation. -inf: there is no tree."""
-        from crossarc.inference.spanning.edmonds.argmax import best_heads_batch
-
-        problem, state = self._problem, self._state
-        width, used = len(problem.limits), np.flatnonzero(state.allowed)
-        cells = problem.head[used] * width + problem.modifier[used]
-        state.tree[:] = -np.inf
-        state.tree[cells] = problem.score[used] - state.leaving[used] - state.into[used]
-        state.changed[:] = 2
-        heads, words = np.zeros(width, np.int64), np.arange(1, width)
-        size, zero = np.array([width - 1]), np.zeros(1, np.int64)
-        is_single = bool(problem.limits[0] == 1)
-        bound, patience = math.inf, 0
-        readings = _advance(problem, state, heads, 0.0)
-        for _ in range(iterations):
-            best_heads_batch(state.tree, size, zero, is_single, heads[1:], 0, 1)
-            if heads[1] < 0 or readings == -math.inf:
-                return -math.inf, relaxation
-            substitutes = self.iterations % _EVERY == 0 or incumbent.score == -math.inf
-            incumbent.offer(state.allowed, heads, substitutes)
-            self.iterations += 1
-            total = readings + float(state.tree[heads[1:] * width + words].sum())
-            patience = 0 if total < bound else patience + 1
-            bound = min(bound, total)
-            if incumbent.meets(bound, tolerance):
-                break
-            if patience >= _PATIENCE:
-                relaxation *= _REDUCTION
-                patience = 0
-            gap = total - incumbent.score
-            if gap == math.inf:
-                gap = 0.1 * max(1.0, abs(total))
-            readings = _advance(problem, state, heads, relaxation * gap)
-            if readings == math.inf:
-                break
-        return bound, relaxation
+    def run(self, iterations: int, incumbent: Incumbent, rule: StepRule, tolerance: float) -> float:
+        """Lower the bound; returns it. -inf: there is no tree."""
+        bound, incumbent.score, self.iterations = _ascend(
+            self._problem,
+            self._state,
+            rule,
+            incumbent.heads,
+            incumbent.score,
+            iterations,
+            tolerance,
+        )
+        return float(bound)

@@ -27,6 +27,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from crossarc.inference.higher.borrowing import borrowed
 from crossarc.inference.higher.lists import (
     ModifierList,
     Tables,
@@ -214,6 +215,9 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
             pair_sums: by context and pair, or empty: readings that have it.
             triple_sums: as `triple`, or empty.
         """
+        problem, weights, into = borrowed(problem), borrowed(weights), borrowed(into)
+        leaving, entering = borrowed(leaving), borrowed(entering)
+        pair_sums, triple_sums = borrowed(pair_sums), borrowed(triple_sums)
         counts, states = table_shape(problem)
         f, b = np.empty((2, counts, states)), np.empty((counts, states))
         values, ends = np.empty((2, counts)), np.empty(counts)

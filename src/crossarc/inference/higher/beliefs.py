@@ -1,11 +1,12 @@
 """Belief propagation with a global tree factor (Smith & Eisner 2008).
 
 Variables are the heads of words. Factors are the tree, whose marginals follow from the matrix-tree
-theorem, and the automaton of each node h, which sees of each word whether h is its head, and, where
-contexts are arcs, the head of h itself. That each word has one head is then said once, by its
-variable, and an automaton without scores sends nothing. Nor must it say what the tree factor knows:
-it may read a root without modifiers and a grandparent as a modifier, which score nothing there;
-with a single root, sibling[0, 0, m] is scored with the arc.
+theorem, or for projective trees from inside and outside sums, and the automaton of each node h,
+which sees of each word whether h is its head, and, where contexts are arcs, the head of h itself.
+That each word has one head is then said once, by its variable, and an automaton without scores
+sends nothing. Nor must it say what the tree factor knows: it may read a root without modifiers and
+a grandparent as a modifier, which score nothing there; with a single root, sibling[0, 0, m] is
+scored with the arc.
 
 Messages are logarithms [h, m]. With B the score of an arc and all that is sent to it, a factor sees
 B less what it sends itself; an automaton sees, for "h is the head of m", the odds
@@ -34,7 +35,15 @@ from crossarc.inference.higher.problem import Problem
 from crossarc.inference.projective.automata.layout import Layout
 from crossarc.inference.spanning import SpanningTrees
 
-__all__ = ["NO_TREES", "Beliefs", "Convergence", "TreeFactor", "propagate", "spanning_factor"]
+__all__ = [
+    "NO_TREES",
+    "Beliefs",
+    "Convergence",
+    "TreeFactor",
+    "projective_factor",
+    "propagate",
+    "spanning_factor",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -79,6 +88,15 @@ def spanning_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:
     return total, trees.log_marginals() if total > -math.inf else scores
 
 
+def projective_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:
+    """All projective trees: beliefs are then those of a projective model."""
+    from crossarc.inference.projective import ProjectiveTrees
+
+    trees = ProjectiveTrees(scores, root="single" if is_single else "multi", threads=1)
+    total = trees.log_partition()
+    return total, trees.log_marginals() if total > -math.inf else scores
+
+
 def propagate(
     problem: Problem,
     scores: Floats,
@@ -91,6 +109,7 @@ def propagate(
     Args:
         scores: of arcs, [h, m], labels summed over.
         tables: of `FactorTable.table`.
+        tree_factor: which trees there are.
     """
     return _Graph(problem, scores, layout, tables, tree_factor).run()
 
@@ -128,6 +147,7 @@ class _Graph:
                 begin, ranks = problem.pair_offset[0], self._root_ranks(problem)
                 first = pair[begin + ranks * (ranks - 1) // 2]
                 self._scores[0, problem.modifier[problem.first[1] : problem.first[2]]] += first
+                self._allowed = self._scores > -np.inf
                 pair[begin : begin + self._node_pairs[0]] = 0.0
         contexts = np.full_like(problem.context_arc, -1)
         return problem._replace(limits=limits, pair=pair, context_arc=contexts)
@@ -214,9 +234,9 @@ class _Graph:
         if not self._is_grand:
             return from_head, self._from_word
         sums = np.full(self._scores.shape, -np.inf)
-        sums[self._contexts] = (
-            found.entering[1:] - (self._beliefs() - self._from_word)[self._contexts]
-        )
+        seen = (self._beliefs() - self._from_word)[self._contexts]
+        with np.errstate(invalid="ignore"):
+            sums[self._contexts] = np.where(seen > -np.inf, found.entering[1:] - seen, -np.inf)
         top = sums.max(axis=0)
         return from_head, self._sent(sums - np.where(np.isfinite(top), top, 0.0))
 
@@ -226,7 +246,7 @@ class _Graph:
         found, _, without = self._readings()
         factors = self._allowed.sum(axis=0)[1:] + (1 if self._is_grand else 0)
         sums = np.logaddexp.reduce(beliefs[:, 1:], axis=0)
-        automata = found.totals.sum() + without[self._arcs].sum()
+        automata = found.totals.sum() + without[self._allowed].sum()
         return float(total + automata - (factors * sums).sum())
 
     def _parts(self, name: str) -> Floats:

@@ -13,17 +13,17 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.ascent import Ascent, Incumbent
+from crossarc.inference.higher.ascent import Ascent, Incumbent, StepRule
 from crossarc.inference.higher.automata import AutomatonMarginals, marginals_best
 from crossarc.inference.higher.problem import Problem
 
-__all__ = ["TOLERANCE", "Solution", "solve_dual"]
+__all__ = ["TOLERANCE", "Solution", "polyak", "solve", "solve_dual"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -39,6 +39,14 @@ _ROUNDS, _ROUND, _SUBPROBLEM = 12, 25, 40
 _SUBPROBLEMS = 2000
 _FIRST_RELAXATION, _LATER_RELAXATION = 1.8, 1.0
 
+#: The rule of steps of a problem, given whether it is the whole one or a sub-problem.
+Rules = Callable[[bool], StepRule]
+
+
+def polyak(is_whole: bool) -> StepRule:
+    """Polyak's rule; a sub-problem starts near the best shares."""
+    return StepRule.polyak(_FIRST_RELAXATION if is_whole else _LATER_RELAXATION)
+
 
 @dataclass
 class Solution:
@@ -49,6 +57,8 @@ class Solution:
     bound: float
     iterations: int = 0
     subproblems: int = 0
+    #: Of the integer programme: the numbers of the arcs, by modifier.
+    arcs: Ints | None = None
 
 
 @dataclass
@@ -68,6 +78,8 @@ def solve_dual(
     start: Ints | None = None,
     deadline: float = math.inf,
     tighten: bool = True,
+    rules: Rules = polyak,
+    rounds: int = _ROUNDS,
 ) -> Solution:
     """The best tree over the allowed arcs, with a bound.
 
@@ -75,28 +87,58 @@ def solve_dual(
         allowed: 1 for each arc that may be used, else 0.
         start: heads of a tree, entry 0 unused.
         deadline: of `time.monotonic`.
-        tighten: whether to branch.
+        tighten: whether to exclude arcs, and to branch.
+        rules: how far steps go.
+        rounds: of 25 steps without branching, at most.
     """
-    return _Search(problem, start, deadline).run(allowed, tighten)
+    return _Search(problem, start, deadline, rules).run(allowed, tighten, rounds)
+
+
+def solve(problem: Problem, allowed: Ints | None = None, deadline: float = math.inf) -> Solution:
+    """The best tree over the allowed arcs by dual decomposition, with a bound.
+
+    With limits of modifiers or forbidden parts it may give up without any tree, not knowing whether
+    there is one. Then the integer programme looks for a tree, from which it starts again.
+
+    Args:
+        allowed: 1 for each arc that may be used, else 0; None for all.
+        deadline: of `time.monotonic`.
+    """
+    from crossarc.inference.higher.ilp import solve_ilp
+
+    if allowed is None:
+        allowed = np.ones(len(problem.score), np.int64)
+    found = solve_dual(problem, allowed, deadline=deadline)
+    if found.heads is not None or found.bound == -math.inf:
+        return found
+    own = problem._replace(score=np.where(allowed == 1, problem.score, -np.inf))
+    exact = solve_ilp(own, None, deadline)
+    bound = min(found.bound, exact.bound)
+    if exact.heads is not None:
+        start = np.concatenate([[0], exact.heads])
+        found = solve_dual(problem, allowed, start, deadline)
+        found.bound = max(found.score, min(bound, found.bound))
+        return found
+    return Solution(None, -math.inf, bound, found.iterations, found.subproblems)
 
 
 class _Search:
-    def __init__(self, problem: Problem, start: Ints | None, deadline: float) -> None:
-        self._problem, self._deadline = problem, deadline
+    def __init__(self, problem: Problem, start: Ints | None, deadline: float, rules: Rules) -> None:
+        self._problem, self._deadline, self._rules = problem, deadline, rules
         self._best = Incumbent(problem, start)
         # Bounds of what has been left behind.
         self._closed = -math.inf
         self._iterations = 0
         tables = (problem.score, problem.unary, problem.pair, problem.triple)
-        largest = sum(float(np.abs(one).max(initial=0.0)) for one in tables)
+        largest = sum(float(np.abs(one[one > -np.inf]).max(initial=0.0)) for one in tables)
         # Enough for an automaton to read an arc whatever else it reads, and what rounding may take.
         self._force = 8.0 * largest
         self._rounding = 16.0 * float(np.finfo(np.float64).eps) * len(problem.limits) * largest
 
-    def run(self, allowed: Ints, tighten: bool) -> Solution:
+    def run(self, allowed: Ints, tighten: bool, rounds: int) -> Solution:
         waiting: list[tuple[float, int, _Subproblem]] = []
         numbers, solved = itertools.count(), 0
-        for one in self._first(allowed, tighten):
+        for one in self._first(allowed, tighten, rounds):
             heapq.heappush(waiting, (-one.bound, next(numbers), one))
         while waiting and tighten and time.monotonic() < self._deadline:
             if solved >= _SUBPROBLEMS and self._deadline == math.inf:
@@ -104,7 +146,7 @@ class _Search:
             _, _, parent = heapq.heappop(waiting)
             for child in self._branches(parent):
                 solved += 1
-                self._ascend(child, _SUBPROBLEM, _LATER_RELAXATION)
+                self._ascend(child, _SUBPROBLEM, self._rules(False))
                 if self._is_open(child):
                     heapq.heappush(waiting, (-child.bound, next(numbers), child))
         bounds = [one.bound for _, _, one in waiting]
@@ -114,16 +156,16 @@ class _Search:
             bound += self._rounding
         return Solution(found, self._best.score, bound, self._iterations, solved)
 
-    def _first(self, allowed: Ints, tighten: bool) -> Iterator[_Subproblem]:
+    def _first(self, allowed: Ints, tighten: bool, rounds: int) -> Iterator[_Subproblem]:
         """The whole problem, unless it is solved without branching."""
         problem, arcs = self._problem, len(allowed)
         is_grand = problem.context_arc[-1] >= 0
         share = problem.score / (3.0 if is_grand else 2.0)
         into = share.copy() if is_grand else np.zeros(arcs)
         whole = _Subproblem(math.inf, allowed.copy(), share.copy(), into, np.zeros(arcs))
-        relaxation = _FIRST_RELAXATION
-        for _ in range(_ROUNDS):
-            relaxation = self._ascend(whole, _ROUND, relaxation)
+        rule = self._rules(True)
+        for _ in range(rounds):
+            self._ascend(whole, _ROUND, rule)
             if not self._is_open(whole):
                 return
             if time.monotonic() >= self._deadline:
@@ -132,13 +174,12 @@ class _Search:
                 self._exclude(whole)
         yield whole
 
-    def _ascend(self, one: _Subproblem, iterations: int, relaxation: float) -> float:
-        """Lower the bound of a sub-problem; returns the relaxation."""
+    def _ascend(self, one: _Subproblem, iterations: int, rule: StepRule) -> None:
+        """Lower the bound of a sub-problem."""
         ascent = Ascent(self._problem, one.allowed, one.leaving, one.into, one.disputed)
-        bound, relaxation = ascent.run(iterations, self._best, relaxation, _NODE_TOLERANCE)
+        bound = ascent.run(iterations, self._best, rule, _NODE_TOLERANCE)
         self._iterations += ascent.iterations
         one.bound = min(one.bound, bound)
-        return relaxation
 
     def _is_open(self, one: _Subproblem) -> bool:
         """Whether it may have a better tree; if not, its bound is remembered."""
@@ -150,6 +191,7 @@ class _Search:
     def _exclude(self, one: _Subproblem) -> None:
         """Forbid arcs that no better tree has."""
         losses, bound = _losses(self._problem, one)
+        one.allowed[losses == np.inf] = 0
         if self._best.score > -math.inf:
             slack = _NODE_TOLERANCE * max(1.0, abs(self._best.score)) + self._rounding
             one.allowed[bound - losses < self._best.score - slack] = 0

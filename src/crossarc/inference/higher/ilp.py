@@ -9,7 +9,8 @@ Variables are arcs y, 0 or 1, and parts, which follow from them:
 
 Each word has one head. Cycles are excluded either by cuts that are added when a solution has a
 cycle (Riedel & Clarke 2006), each saying that an arc enters the words of the cycle, or by a flow of
-n units from the root of which each word keeps one (Martins, Smith & Xing 2009).
+n units from the root of which each word keeps one (Martins, Smith & Xing 2009). Variables of
+forbidden parts are 0.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ def solve_ilp(
         deadline: of `time.monotonic`.
         cycles: how they are excluded.
     """
-    if (np.diff(problem.first_entering)[1:] == 0).any():
-        return Solution(None, -math.inf, -math.inf)
     model = _Model(problem)
+    if model.offset == -math.inf:
+        return Solution(None, -math.inf, -math.inf)
     if cycles == "flow":
         model.add_flow()
     solver = model.solver()
@@ -69,10 +70,11 @@ def solve_ilp(
         values = np.array(solver.getSolution().col_value)
         if len(values) == 0:
             break
-        found = _heads(problem, values)
+        arcs = _used_arcs(problem, values)
+        found = None if arcs is None else problem.head[arcs]
         loops = [] if found is None else _cycles(found)
         if found is not None and not loops and status == "optimal":
-            return Solution(found, float("nan"), _widened(bound), iterations)
+            return Solution(found, float("nan"), _widened(bound), iterations, arcs=arcs)
         if status != "optimal":
             heads = found if found is not None and not loops else start
             break
@@ -96,14 +98,13 @@ def _status(solver: Any) -> str:
     return "stopped"
 
 
-def _heads(problem: Problem, values: Floats) -> Ints | None:
-    """The heads that arcs give to words; None unless each has one."""
+def _used_arcs(problem: Problem, values: Floats) -> Ints | None:
+    """The numbers of the arcs into each word; None unless each has one."""
     used = np.flatnonzero(values[: len(problem.score)] > 0.5)
     if len(used) != len(problem.limits) - 1:
         return None
-    heads = np.zeros(len(used), np.int64)
-    heads[problem.modifier[used] - 1] = problem.head[used]
-    return heads
+    arcs: Ints = used[np.argsort(problem.modifier[used])]
+    return arcs
 
 
 def _cycles(heads: Ints) -> list[list[int]]:
@@ -134,10 +135,13 @@ class _Model:
         self._entries: list[tuple[Ints, Ints, Floats]] = []
         self._rows: list[tuple[Floats, Floats]] = []
         self._row_count = 0
-        # Each word has one head: its best score can be taken out, and large offsets with it.
+        # Each word has one head: its best score can be taken out, and large offsets with it. A word
+        # without a head makes this -inf, and the programme stays empty.
         best = np.full(len(problem.limits), -np.inf)
         np.maximum.at(best, problem.modifier, problem.score)
         self.offset = math.fsum(best[1:].tolist())
+        if self.offset == -math.inf:
+            return
         self._y = self._add_columns(problem.score - best[problem.modifier])
         self._add_arcs()
         has_pairs = bool(problem.pair.any())
@@ -361,9 +365,10 @@ class _Model:
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = self._columns, self._row_count
         lp.sense_ = highspy.ObjSense.kMaximize
-        lp.col_cost_ = np.concatenate(self._costs)
+        costs = np.concatenate(self._costs)
+        lp.col_cost_ = np.where(costs > -np.inf, costs, 0.0)
         lp.col_lower_ = np.zeros(self._columns)
-        lp.col_upper_ = np.concatenate(self._upper)
+        lp.col_upper_ = np.where(costs > -np.inf, np.concatenate(self._upper), 0.0)
         lp.row_lower_ = np.concatenate([low for low, _ in self._rows])
         lp.row_upper_ = np.concatenate([high for _, high in self._rows])
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise

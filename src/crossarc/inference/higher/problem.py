@@ -11,7 +11,8 @@ grandparent, the arc g -> h. The score of a node h with its modifiers in context
 
 with s the modifier before m on its side, t the one before s. `unary` is the grandchild factor,
 `pair` the sum of the sibling and grand-sibling factors, `triple` the tri-sibling factor. Contexts
-share a table where it does not depend on g. A tree's score is the sum over all nodes.
+share a table where it does not depend on g. A tree's score is the sum over all nodes. Parts that
+score -inf are forbidden.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class FactorTable(FactorScores):
         cells = self._flat_indices(index, given)
         self._check_distinct(index, cells)
         numbers = self._numbers(index, cells)
-        scores = self._checked_scores(index, given, numbers >= 0)
+        scores = self._read_scores(index, given, numbers >= 0)
         table = np.zeros(len(self._cells[index]))
         table[numbers[numbers >= 0]] = scores[numbers >= 0]
         self.listed[index] = scores, cells
@@ -133,10 +134,9 @@ class FactorTable(FactorScores):
     def _keep_array(self, index: int, given: NDArray[Any]) -> None:
         cells = self._cells[index]
         table = np.where(cells >= 0, given.reshape(-1)[cells], 0.0).astype(np.float64)
-        bad = np.flatnonzero(~np.isfinite(table))
-        if len(bad):
-            where = np.unravel_index(cells[bad[0]], given.shape)
-            self._refuse(index, [int(i) for i in where], table[bad[0]])
+        if not np.isfinite(table).all():
+            shape = given.shape
+            self._note_forbidden(index, table, lambda i: np.unravel_index(cells[i], shape))
         self._tables.append(table)
 
     def _numbers(self, index: int, cells: Ints) -> Ints:

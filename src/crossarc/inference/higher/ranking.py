@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.branching import Solution, solve_dual
+from crossarc.inference.higher.branching import Solution, solve
 from crossarc.inference.higher.problem import Problem
 
 __all__ = ["ranked"]
@@ -78,4 +78,4 @@ def _solve(problem: Problem, scores: Floats) -> Solution:
     arcs = scores.max(axis=2) if scores.ndim == 3 else scores
     own = arcs[problem.head, problem.modifier]
     allowed = (own > -math.inf).astype(np.int64)
-    return solve_dual(problem._replace(score=np.where(allowed == 1, own, 0.0)), allowed)
+    return solve(problem._replace(score=np.where(allowed == 1, own, 0.0)), allowed)

@@ -16,6 +16,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from crossarc.inference.higher.borrowing import borrowed
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.projective.automata.layout import pair, triple
 from crossarc.kernels import kernel, subkernel
@@ -29,16 +30,17 @@ Ints = NDArray[np.int64]
 _ROUNDING = 1e-12
 
 
-@subkernel()
+@subkernel(inline=True)
 def _node_score(problem: Problem, heads: Ints, h: int) -> tuple[float, int]:
-    """The score of node h with its modifiers, and by how many these exceed its limit.
+    """The score of node h with its modifiers, and by how many these exceed its limit; forbidden
+    parts are counted with the latter.
 
     `heads` has an entry for each node, that of the root unused.
     """
     c = problem.first_context[h]
     if h > 0:
         c = problem.context_of[problem.arc[heads[h], h]]
-    total, count, start = 0.0, 0, problem.first[2 * h]
+    total, count, forbidden, start = 0.0, 0, 0, problem.first[2 * h]
     pairs = problem.pair_offset[c]
     for side in range(2):
         begin, end = problem.first[2 * h + side], problem.first[2 * h + side + 1]
@@ -47,15 +49,19 @@ def _node_score(problem: Problem, heads: Ints, h: int) -> tuple[float, int]:
             if heads[problem.modifier[a]] != h:
                 continue
             rank = a - begin + 1
-            total += problem.score[a] + problem.unary[problem.unary_offset[c] + a - start]
-            total += problem.pair[pairs + pair(rank, before)]
+            score = problem.score[a] + problem.unary[problem.unary_offset[c] + a - start]
+            score += problem.pair[pairs + pair(rank, before)]
             if second > 0 and problem.triple.shape[0] > 0:
                 offset = problem.triple_offset[2 * h + side]
-                total += problem.triple[offset + triple(rank, before, second)]
+                score += problem.triple[offset + triple(rank, before, second)]
+            if score == -np.inf:
+                forbidden += 1
+            else:
+                total += score
             before, second = rank, before
             count += 1
         pairs += pair(end - begin + 1, 0)
-    return total, max(0, count - problem.limits[h])
+    return total, forbidden + max(0, count - problem.limits[h])
 
 
 @subkernel()
@@ -75,6 +81,8 @@ class _Tree(NamedTuple):
     heads: Ints
     score: Floats
     excess: Ints
+    #: A workspace: nodes that a double move concerns, the first of them 0.
+    nodes: Ints
 
 
 @subkernel()
@@ -99,7 +107,7 @@ def _move_word(problem: Problem, allowed: Ints, tree: _Tree, m: int) -> bool:
     heads[m] = -1
     rest, rest_excess = _node_score(problem, heads, old)
     rest -= tree.score[old] + (tree.score[m] if is_grand else 0.0)
-    rest_excess -= tree.excess[old]
+    rest_excess -= tree.excess[old] + (tree.excess[m] if is_grand else 0)
     best, least, head = 0.0, 0, old
     for i in range(problem.first_entering[m], problem.first_entering[m + 1]):
         a = problem.entering[i]
@@ -110,7 +118,8 @@ def _move_word(problem: Problem, allowed: Ints, tree: _Tree, m: int) -> bool:
         new, excess = _node_score(problem, heads, h)
         gain, excess = rest + new - tree.score[h], rest_excess + excess - tree.excess[h]
         if is_grand:
-            gain += _node_score(problem, heads, m)[0]
+            own, own_excess = _node_score(problem, heads, m)
+            gain, excess = gain + own, excess + own_excess
         scale = abs(rest) + abs(new) + abs(tree.score[h])
         if _is_better(gain, excess, best, least, scale):
             best, least, head = gain, excess, h
@@ -142,7 +151,7 @@ def _nodes_score(problem: Problem, tree: _Tree, nodes: Ints, renew: bool) -> tup
 @subkernel()
 def _move_root(problem: Problem, allowed: Ints, tree: _Tree) -> bool:
     """The best double move of a single root, if it gains; whether there is one."""
-    r, heads, nodes = 1, tree.heads, np.zeros(5, np.int64)
+    r, heads, nodes = 1, tree.heads, tree.nodes
     while heads[r] != 0:
         r += 1
     best, least, word, head = 0.0, 0, r, np.int64(0)
@@ -174,14 +183,10 @@ def _move_root(problem: Problem, allowed: Ints, tree: _Tree) -> bool:
 
 
 @subkernel()
-def improve(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) -> float:
-    """Substitute arcs until no move gains, if asked to.
-
-    A move that lowers the number of modifiers in excess comes before all others. Returns the score,
-    -inf where there are too many modifiers.
-    """
-    width = heads.shape[0]
-    tree = _Tree(heads, np.empty(width), np.empty(width, np.int64))
+def _improve_tree(problem: Problem, allowed: Ints, tree: _Tree, substitutes: bool) -> float:
+    """See `improve`."""
+    problem, allowed, tree = borrowed(problem), borrowed(allowed), borrowed(tree)
+    width = tree.heads.shape[0]
     for h in range(width):
         _rescore(problem, tree, h)
     changed = substitutes
@@ -192,6 +197,18 @@ def improve(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) -> 
         if problem.limits[0] == 1:
             changed = _move_root(problem, allowed, tree) or changed
     return tree.score.sum() if tree.excess.sum() == 0 else -np.inf
+
+
+@subkernel()
+def improve(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) -> float:
+    """Substitute arcs until no move gains, if asked to.
+
+    A move that lowers the number of modifiers in excess and of forbidden parts comes before all
+    others. Returns the score, -inf where some are left.
+    """
+    width = heads.shape[0]
+    tree = _Tree(heads, np.empty(width), np.empty(width, np.int64), np.zeros(5, np.int64))
+    return _improve_tree(problem, allowed, tree, substitutes)
 
 
 @kernel(types.float64(PROBLEM, types.int64[::1], types.int64[::1], types.boolean))

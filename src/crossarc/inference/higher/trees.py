@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from crossarc.errors import InfeasibleError
 from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.face import facts
-from crossarc.inference.factors import Given
+from crossarc.inference.factors import Given, weighted
 from crossarc.inference.higher.beliefs import NO_TREES, Beliefs, propagate
-from crossarc.inference.higher.branching import TOLERANCE, Solution, solve_dual
+from crossarc.inference.higher.branching import TOLERANCE, Solution, solve
 from crossarc.inference.higher.problem import FACTORS, FactorTable, Problem, problem_of
 from crossarc.inference.higher.ranking import ranked
 from crossarc.inference.projective.automata.factor import layout_of
@@ -57,7 +57,7 @@ class HigherOrderTrees:
         root: "single" for trees with exactly one word at the root, "multi" for one or more.
         sibling: `sibling[h, s, m]`, one part for every arc h -> m: s is the modifier of h nearest
             to m between h and m, or s = h when there is none. An array (n+1, n+1, n+1), or
-            `Parts`; for a batch a list of them. Finite numbers where a tree has the part.
+            `Parts`; for a batch a list of them. -inf forbids a part.
         grandchild: `grandchild[g, h, m]`, one part for every arc h -> m with h != 0: g is the head
             of h. Likewise an array or `Parts`.
         grand_sibling: `grand_sibling[g, h, s, m]`, one part for every arc h -> m with h != 0: g and
@@ -71,7 +71,7 @@ class HigherOrderTrees:
             except under a time limit.
 
     Raises:
-        ScoreError: a wrong shape, NaN, or plus infinity; a factor that is not finite.
+        ScoreError: a wrong shape, NaN, or plus infinity.
     """
 
     def __init__(
@@ -241,8 +241,7 @@ class HigherOrderTrees:
 
             found = solve_ilp(problem, self._substitution(index), deadline)
             return self._solution(index, found, _ILP_TOLERANCE)
-        allowed = np.ones(len(problem.score), np.int64)
-        return self._solution(index, solve_dual(problem, allowed, deadline=deadline), TOLERANCE)
+        return self._solution(index, solve(problem, deadline=deadline), TOLERANCE)
 
     def _solution(self, index: int, found: Solution, tolerance: float) -> Tree:
         """The tree of a solution; where only its bound was found in time, that of substitution."""
@@ -274,7 +273,8 @@ class HigherOrderTrees:
     def _substitution(self, index: int) -> Ints | None:
         """The better of the trees from two starts: the best spanning and the best projective tree.
 
-        Where neither leads to a tree with few enough modifiers, one is searched for.
+        Where neither leads to a tree without forbidden parts and with few enough modifiers, one is
+        searched for.
         """
         from crossarc.inference.higher.substitution import substitute
         from crossarc.inference.spanning.edmonds.argmax import best_heads
@@ -291,7 +291,7 @@ class HigherOrderTrees:
             score = substitute(problem, allowed, heads, True)
             if score > best_score:
                 best, best_score = heads[1:].copy(), score
-        return solve_dual(problem, allowed).heads if best is None else best
+        return solve(problem, allowed).heads if best is None else best
 
     def _projective(self, index: int) -> Ints | None:
         """Heads of the best projective tree under the same factors; None if there are too many."""
@@ -323,15 +323,21 @@ class HigherOrderTrees:
 
     def _propagate(self, index: int) -> Beliefs:
         batch, problem = self._batch, self._problems[index]
-        scores, allowed = batch.square(index), np.ones(len(problem.score), np.int64)
-        # Belief propagation does not notice that limits of modifiers leave no tree.
-        if self._limits is not None and solve_dual(problem, allowed).bound == -math.inf:
+        scores = batch.square(index)
+        # Belief propagation does not notice that there is no tree within the limits of modifiers
+        # and without forbidden parts.
+        is_limited = self._limits is not None or self._forbidding(index)
+        if is_limited and solve(problem).heads is None:
             return NO_TREES
         if batch.labelled:
             with np.errstate(divide="ignore"):
                 scores = scores + np.log(batch.label_sum(index))
         tables = {name: one.table(index) for name, one in self._factors.items()}
         return propagate(problem, scores, self._layouts[index], tables)
+
+    def _forbidding(self, index: int) -> dict[str, FactorTable]:
+        """The factors that forbid parts."""
+        return {name: one for name, one in self._factors.items() if one.forbids(index)}
 
     def _marginals(self, index: int, part: str) -> Floats:
         from crossarc.inference.runtime.packing import spread_labels
@@ -372,6 +378,8 @@ class HigherOrderTrees:
         if (counts > self._layouts[index].limits).any() or (cells == -np.inf).any():
             return -math.inf
         parts = [x for one in self._factors.values() for x in one.of_tree(index, heads)]
+        if -math.inf in parts:
+            return -math.inf
         return exact_sum([*cells.tolist(), *parts]) - self._beliefs[index].log_partition
 
     def _min_risk(self, index: int) -> Tree:
@@ -384,14 +392,16 @@ class HigherOrderTrees:
         return self._tree(index, heads, math.inf, TOLERANCE, gains)
 
     def _best_under(self, index: int, arcs: Floats) -> Ints | None:
-        """The best tree under scores of arcs only, within the limits of modifiers."""
+        """The best tree under scores of arcs only, among those that are possible."""
         from crossarc.inference.spanning.edmonds.argmax import best_heads
 
-        if self._limits is None:
+        forbidding = self._forbidding(index)
+        if self._limits is None and not forbidding:
             heads = best_heads(np.ascontiguousarray(arcs), self.root == "single")
             return heads if heads[0] >= 0 else None
-        problem = problem_of(self._layouts[index], arcs, {})
-        return solve_dual(problem, np.ones(len(problem.score), np.int64)).heads
+        tables = {name: weighted(one.table(index), 0.0) for name, one in forbidding.items()}
+        problem = problem_of(self._layouts[index], arcs, tables)
+        return solve(problem).heads
 
 
 def _expectation(probabilities: Floats, scores: Floats) -> float:

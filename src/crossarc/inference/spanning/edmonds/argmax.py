@@ -60,6 +60,7 @@ __all__ = [
     "WORD",
     "best_heads",
     "best_heads_batch",
+    "best_tree",
     "contract",
     "enter",
     "expand",
@@ -303,6 +304,20 @@ def expand(end: int, kept: int, heads: Ints, node: Ints, real: Floats, rows: Flo
                 m = node[PARENT, m]
 
 
+@subkernel()
+def best_tree(
+    scores: Floats, n: int, rule: int, heads: Ints, node: Ints, real: Floats, rows: Floats
+) -> None:
+    """Heads of the best tree; all -1 when there is none. `scores` is the array row after row."""
+    last = contract(scores, n, rule, node, real, rows)
+    if last == OVERFLOW:
+        last = contract(scores * SHRINK, n, rule, node, real, rows)
+    if last == INFEASIBLE:
+        heads[:] = -1
+    else:
+        expand(last, 0, heads, node, real, rows)
+
+
 @kernel(types.void(_FLOATS, READ_INT, READ_INT, types.boolean, _INTS, _INT, _INT))
 def best_heads_batch(
     flat_scores: Floats,
@@ -329,13 +344,7 @@ def best_heads_batch(
         scores = flat_scores[offsets[i] : offsets[i] + (n + 1) * (n + 1)]
         heads = out_heads[first : first + n]
         first += n
-        last = contract(scores, n, rule, node, real, rows)
-        if last == OVERFLOW:
-            last = contract(scores * SHRINK, n, rule, node, real, rows)
-        if last == INFEASIBLE:
-            heads[:] = -1
-        else:
-            expand(last, 0, heads, node, real, rows)
+        best_tree(scores, n, rule, heads, node, real, rows)
 
 
 def best_heads(scores: Floats, single_root: bool) -> Ints:
