@@ -107,10 +107,14 @@ class LinearModel(Described):
         scores = self.label_scorer.scores(arcs, threads)
         if self.label_temperature != 1.0:
             scores /= self.label_temperature
-        at_root = arcs.heads == 0
+        return self.permitted_log_probs(scores, arcs.heads)
+
+    def permitted_log_probs(self, scores: Floats, heads: Ints) -> Floats:
+        """Scores of labels to log-probabilities, in place; those never seen on an arc have none."""
+        at_root = heads == 0
         scores[np.ix_(at_root, ~self.root_labels)] = -np.inf
         scores[np.ix_(~at_root, ~self.other_labels)] = -np.inf
-        log_softmax(scores, np.full(len(arcs), -1, np.int64))
+        log_softmax(scores, np.full(len(heads), -1, np.int64))
         return scores
 
     @property

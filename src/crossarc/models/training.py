@@ -28,10 +28,10 @@ from crossarc.models.kinds import RootRule
 from crossarc.models.labels import log_softmax
 from crossarc.models.linear import LinearModel, LinearScores
 from crossarc.models.protocol import tree_arcs
-from crossarc.models.scorers import Arcs
+from crossarc.models.scorers import Arcs, LabelScorer
 from crossarc.treebank import Sentence
 
-__all__ = ["attachment", "calibrate", "train_linear"]
+__all__ = ["adagrad", "attachment", "calibrate", "learn_labels", "train_linear"]
 
 Ints = NDArray[np.int64]
 
@@ -91,7 +91,7 @@ class _LinearTask:
         self.sizes = self.data.sizes
         self.rules = {
             "arc": _arc_rule(WeightTable(model.arcs.thaw()), options),
-            "label": _adagrad(WeightTable(model.label_scorer.thaw()), options),
+            "label": adagrad(WeightTable(model.label_scorer.thaw()), options),
         }
         self.kept = model.state()
         self._objective = log_linear if options.learner == "loglinear" else perceptron
@@ -117,15 +117,8 @@ class _LinearTask:
 
     def _learn_labels(self, batch: Encoded) -> float:
         heads, labels = batch.gold_arcs()
-        arcs = Arcs.of_trees(batch, heads).only((heads >= 0) & (labels >= 0))
-        labels = labels[(heads >= 0) & (labels >= 0)]
-        gradient = self.model.label_scorer.scores(arcs, self.options.threads)
-        loss: float = log_softmax(gradient, labels)
-        # d loss / d score[l] = p(l) - [l is gold]
-        np.exp(gradient, out=gradient)
-        gradient[np.arange(len(labels)), labels] -= 1.0
-        self.model.label_scorer.update(arcs, gradient, self.rules["label"], self.options.threads)
-        return loss
+        arcs, rule = Arcs.of_trees(batch, heads), self.rules["label"]
+        return learn_labels(self.model.label_scorer, arcs, labels, rule, self.options.threads)
 
     def end_pass(self, number: int) -> dict[str, float]:
         """LAS and UAS of the held-out sentences, under the mean of the weights.
@@ -161,12 +154,28 @@ def _learnable(data: Encoded, options: GraphOptions) -> list[Ints]:
     ]
 
 
-def _adagrad(table: WeightTable, options: GraphOptions) -> Rule:
+def learn_labels(
+    scorer: LabelScorer, arcs: Arcs, labels: Ints, rule: Rule, threads: int | None
+) -> float:
+    """One log-linear step of the labels of arcs; a head or a label of -1 is not known."""
+    known = (arcs.heads >= 0) & (labels >= 0)
+    arcs, labels = arcs.only(known), labels[known]
+    gradient = scorer.scores(arcs, threads)
+    loss: float = log_softmax(gradient, labels)
+    # d loss / d score[l] = p(l) - [l is gold]
+    np.exp(gradient, out=gradient)
+    gradient[np.arange(len(labels)), labels] -= 1.0
+    scorer.update(arcs, gradient, rule, threads)
+    return loss
+
+
+def adagrad(table: WeightTable, options: GraphOptions) -> Rule:
+    """The rule of log-linear weights."""
     return AdaGrad(table, rate=options.rate, inertia=options.inertia, l1=options.l1, l2=options.l2)
 
 
 def _arc_rule(table: WeightTable, options: GraphOptions) -> Rule:
-    return _adagrad(table, options) if options.learner == "loglinear" else Perceptron(table)
+    return adagrad(table, options) if options.learner == "loglinear" else Perceptron(table)
 
 
 def attachment(model: LinearModel, gold: Encoded, options: GraphOptions) -> dict[str, float]:

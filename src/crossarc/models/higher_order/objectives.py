@@ -48,16 +48,23 @@ class Gradient:
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """The trees to learn."""
+    """The trees to learn.
+
+    Attributes:
+        bp_tolerance: of `HigherOrderTrees`.
+    """
 
     projective: bool
     root: RootRule
     threads: int | None = None
+    bp_tolerance: float = 1e-4
 
     def of(self, arcs: Sequence[Floats], factors: Factors) -> Any:
         """Their distribution, or its approximation."""
-        family: Any = ProjectiveTrees if self.projective else HigherOrderTrees
-        return family(list(arcs), root=self.root, threads=self.threads, **factors)
+        options: dict[str, Any] = {"root": self.root, "threads": self.threads, **factors}
+        if self.projective:
+            return ProjectiveTrees(list(arcs), **options)
+        return HigherOrderTrees(list(arcs), bp_tolerance=self.bp_tolerance, **options)
 
     def cooled(self, arcs: Sequence[Floats], factors: Factors, temperature: float) -> Any:
         """The distribution at a temperature."""
