@@ -74,7 +74,7 @@ def test_gradient_of_the_log_loss(projective: bool, sentences: list[Sentence]) -
     if projective:
         sentences = [WORKED, *([UNKNOWN] if len(sentences) > 1 else [])]
     model = weighted_model(3 if projective else 2, bits=9, projective=projective, spread=0.05)
-    trees = Trees(projective, "single", bp_tolerance=1e-11)
+    trees = Trees(projective, "single", bp_tolerance=1e-11, bp_iterations=400)
     check_gradient(model, sentences, lambda scores, heads: log_linear(trees, scores, heads))
 
 

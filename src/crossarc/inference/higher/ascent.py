@@ -30,7 +30,17 @@ from numpy.typing import NDArray
 from crossarc.inference.higher.automata import combine_best, solve_list, trace
 from crossarc.inference.higher.lists import table_shape
 from crossarc.inference.higher.problem import PROBLEM, Problem
-from crossarc.inference.higher.substitution import substitute
+from crossarc.inference.higher.substitution import improve, substitute
+from crossarc.inference.spanning.edmonds.argmax import (
+    FIELDS,
+    INFEASIBLE,
+    MULTI,
+    OVERFLOW,
+    SHRINK,
+    SINGLE,
+    contract,
+    expand,
+)
 from crossarc.kernels import kernel, subkernel
 
 __all__ = ["Ascent", "Incumbent"]
@@ -45,7 +55,7 @@ _EVERY = 10
 
 
 class _State(NamedTuple):
-    """What an ascent remembers, as an argument of `_advance`."""
+    """What an ascent remembers, as an argument of `_ascend`."""
 
     #: By arc: 1 if it may be used, else 0.
     allowed: Ints
@@ -124,7 +134,7 @@ def _solve_node(problem: Problem, state: _State, h: int, weights: Floats, f: Flo
             state.values[h], state.best[h] = value, c
 
 
-@kernel(types.float64(PROBLEM, _STATE, types.int64[::1], types.float64))
+@subkernel()
 def _advance(problem: Problem, state: _State, heads: Ints, gap: float) -> float:
     """Step against the disagreement with a tree, and solve the automata that this concerns.
 
@@ -155,6 +165,79 @@ def _advance(problem: Problem, state: _State, heads: Ints, gap: float) -> float:
         total += state.values[h]
     state.changed[:] = 0
     return total
+
+
+@subkernel()
+def _best_tree(
+    scores: Floats, heads: Ints, is_single: bool, node: Ints, real: Floats, rows: Floats
+) -> bool:
+    """The best spanning tree by flat scores, heads from entry 1 on; False if there is none."""
+    n, rule = heads.shape[0] - 1, SINGLE if is_single else MULTI
+    last = contract(scores, n, rule, node, real, rows)
+    if last == OVERFLOW:
+        last = contract(scores * SHRINK, n, rule, node, real, rows)
+    if last == INFEASIBLE:
+        return False
+    expand(last, 0, heads[1:], node, real, rows)
+    return True
+
+
+@subkernel()
+def _meets(bound: float, score: float, tolerance: float) -> bool:
+    """Whether no tree under the bound is better than one with this score; -inf for none."""
+    if score == -np.inf:
+        return bool(bound == -np.inf)
+    return bool(bound - score <= tolerance * max(1.0, abs(score)))
+
+
+@kernel(types.int64(PROBLEM, _STATE, types.int64[::1], _FLOATS, types.int64, types.float64))
+def _ascend(
+    problem: Problem,
+    state: _State,
+    best: Ints,
+    progress: Floats,
+    iterations: int,
+    tolerance: float,
+) -> int:
+    """Lower the bound until it meets the best tree known; returns the number of iterations.
+
+    Args:
+        best: the heads of that tree, entry 0 unused; replaced by better ones.
+        progress: its score, the bound and the relaxation, which change.
+    """
+    width, is_single = problem.limits.shape[0], problem.limits[0] == 1
+    heads, found = np.zeros(width, np.int64), np.empty(width, np.int64)
+    node = np.empty((FIELDS, 2 * width), np.int64)
+    real, rows = np.empty((2, 2 * width)), np.empty((2 * width, width))
+    patience = 0
+    readings = _advance(problem, state, heads, 0.0)
+    for k in range(iterations):
+        is_tree = _best_tree(state.tree, heads, is_single, node, real, rows)
+        if not is_tree or readings == -np.inf:
+            progress[1] = -np.inf
+            return k
+        found[:] = heads
+        substitutes = k % _EVERY == 0 or progress[0] == -np.inf
+        score = improve(problem, state.allowed, found, substitutes)
+        if score > progress[0]:
+            best[:], progress[0] = found, score
+        total = readings
+        for m in range(1, width):
+            total += state.tree[heads[m] * width + m]
+        patience = 0 if total < progress[1] else patience + 1
+        progress[1] = min(progress[1], total)
+        if _meets(progress[1], progress[0], tolerance):
+            return k + 1
+        if patience >= _PATIENCE:
+            progress[2] *= _REDUCTION
+            patience = 0
+        gap = total - progress[0]
+        if gap == np.inf:
+            gap = 0.1 * max(1.0, abs(total))
+        readings = _advance(problem, state, heads, progress[2] * gap)
+        if readings == np.inf:
+            return k + 1
+    return iterations
 
 
 class Incumbent:
@@ -213,38 +296,13 @@ class Ascent:
         self, iterations: int, incumbent: Incumbent, relaxation: float, tolerance: float
     ) -> tuple[float, float]:
         """Lower the bound; returns it and the relaxation. -inf: there is no tree."""
-        from crossarc.inference.spanning.edmonds.argmax import best_heads_batch
-
         problem, state = self._problem, self._state
         width, used = len(problem.limits), np.flatnonzero(state.allowed)
         cells = problem.head[used] * width + problem.modifier[used]
         state.tree[:] = -np.inf
         state.tree[cells] = problem.score[used] - state.leaving[used] - state.into[used]
         state.changed[:] = 2
-        heads, words = np.zeros(width, np.int64), np.arange(1, width)
-        size, zero = np.array([width - 1]), np.zeros(1, np.int64)
-        is_single = bool(problem.limits[0] == 1)
-        bound, patience = math.inf, 0
-        readings = _advance(problem, state, heads, 0.0)
-        for _ in range(iterations):
-            best_heads_batch(state.tree, size, zero, is_single, heads[1:], 0, 1)
-            if heads[1] < 0 or readings == -math.inf:
-                return -math.inf, relaxation
-            substitutes = self.iterations % _EVERY == 0 or incumbent.score == -math.inf
-            incumbent.offer(state.allowed, heads, substitutes)
-            self.iterations += 1
-            total = readings + float(state.tree[heads[1:] * width + words].sum())
-            patience = 0 if total < bound else patience + 1
-            bound = min(bound, total)
-            if incumbent.meets(bound, tolerance):
-                break
-            if patience >= _PATIENCE:
-                relaxation *= _REDUCTION
-                patience = 0
-            gap = total - incumbent.score
-            if gap == math.inf:
-                gap = 0.1 * max(1.0, abs(total))
-            readings = _advance(problem, state, heads, relaxation * gap)
-            if readings == math.inf:
-                break
+        progress = np.array([incumbent.score, math.inf, relaxation])
+        self.iterations += _ascend(problem, state, incumbent.heads, progress, iterations, tolerance)
+        incumbent.score, bound, relaxation = progress.tolist()
         return bound, relaxation

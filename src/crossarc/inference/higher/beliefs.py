@@ -35,6 +35,7 @@ from crossarc.inference.projective.automata.layout import Layout
 from crossarc.inference.spanning import SpanningTrees
 
 __all__ = [
+    "BP_ITERATIONS",
     "BP_TOLERANCE",
     "NO_TREES",
     "Beliefs",
@@ -50,9 +51,9 @@ Ints = NDArray[np.int64]
 #: Given scores [h, m] and whether the root has one modifier: log Z and the logarithms of marginals.
 TreeFactor = Callable[[Floats, bool], tuple[float, Floats]]
 
-#: Messages are passed until no probability changes by more in an iteration.
+#: Messages are passed until no probability changes by more in an iteration, and at most so often.
 BP_TOLERANCE = 1e-11
-_ITERATIONS = 400
+BP_ITERATIONS = 400
 # What is kept of a message, and after how many iterations without convergence more of it is.
 _DAMPING, _MORE_DAMPING, _PATIENCE = 0.3, 0.5, 50
 # The odds of what is certain, as a logarithm.
@@ -96,6 +97,7 @@ def propagate(
     tables: Mapping[str, Floats],
     tree_factor: TreeFactor = spanning_factor,
     tolerance: float = BP_TOLERANCE,
+    iterations: int = BP_ITERATIONS,
 ) -> Beliefs:
     """Approximate log Z and marginals.
 
@@ -103,8 +105,9 @@ def propagate(
         scores: of arcs, [h, m], labels summed over.
         tables: of `FactorTable.table`.
         tolerance: the change of a probability in an iteration with which messages have converged.
+        iterations: after which they are left as they are.
     """
-    return _Graph(problem, scores, layout, tables, tree_factor).run(tolerance)
+    return _Graph(problem, scores, layout, tables, tree_factor).run(tolerance, iterations)
 
 
 class _Graph:
@@ -152,7 +155,7 @@ class _Graph:
         pairs: Ints = np.diff(self._layout.pairs[::2])
         return pairs
 
-    def run(self, tolerance: float) -> Beliefs:
+    def run(self, tolerance: float, iterations: int) -> Beliefs:
         """Pass messages until they no longer change probabilities."""
         total, logs = self._tree_factor(self._scores, self._is_single)
         if total == -math.inf:
@@ -161,7 +164,7 @@ class _Graph:
             return Beliefs(total, np.exp(logs), Convergence(0, 0.0, True), self._parts)
         damping, before, residual = _DAMPING, np.exp(logs), math.inf
         iteration = 0
-        while iteration < _ITERATIONS and residual > tolerance:
+        while iteration < iterations and residual > tolerance:
             iteration += 1
             if iteration % _PATIENCE == 0:
                 damping += (1.0 - damping) * _MORE_DAMPING

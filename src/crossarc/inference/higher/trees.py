@@ -15,7 +15,13 @@ from crossarc.errors import InfeasibleError
 from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.face import facts
 from crossarc.inference.factors import Given
-from crossarc.inference.higher.beliefs import BP_TOLERANCE, NO_TREES, Beliefs, propagate
+from crossarc.inference.higher.beliefs import (
+    BP_ITERATIONS,
+    BP_TOLERANCE,
+    NO_TREES,
+    Beliefs,
+    propagate,
+)
 from crossarc.inference.higher.branching import TOLERANCE, Solution, solve_dual
 from crossarc.inference.higher.problem import FACTORS, FactorTable, Problem, problem_of
 from crossarc.inference.higher.ranking import ranked
@@ -67,7 +73,8 @@ class HigherOrderTrees:
         max_modifiers: the most modifiers that a node may have: one number for all of them, the
             root included, or n + 1 of them, index 0 the root; for a batch one number or a list.
         lengths: for padded arrays (sentences, n+1, n+1[, labels]): the words of each sentence.
-        bp_tolerance: belief propagation ends when no probability changes by more in an iteration.
+        bp_tolerance, bp_iterations: belief propagation ends when no probability changes by more in
+            an iteration, or after so many.
         threads: by default `CROSSARC_THREADS`, else all cores; the result does not depend on it,
             except under a time limit.
 
@@ -87,13 +94,14 @@ class HigherOrderTrees:
         max_modifiers: Any = None,
         lengths: Sequence[int] | None = None,
         bp_tolerance: float = BP_TOLERANCE,
+        bp_iterations: int = BP_ITERATIONS,
         threads: int | None = None,
     ) -> None:
         check_root(root)
         if threads is not None:
             thread_count(threads)
         self.root: Root = root
-        self._bp_tolerance = bp_tolerance
+        self._bp_options: Any = {"tolerance": bp_tolerance, "iterations": bp_iterations}
         self._batch, self._threads = Batch(scores, lengths), threads
         self._limits = None if max_modifiers is None else read_limits(max_modifiers, self._batch)
         given = (sibling, grandchild, grand_sibling, tri_sibling)
@@ -334,8 +342,7 @@ class HigherOrderTrees:
             with np.errstate(divide="ignore"):
                 scores = scores + np.log(batch.label_sum(index))
         tables = {name: one.table(index) for name, one in self._factors.items()}
-        layout, tolerance = self._layouts[index], self._bp_tolerance
-        return propagate(problem, scores, layout, tables, tolerance=tolerance)
+        return propagate(problem, scores, self._layouts[index], tables, **self._bp_options)
 
     def _marginals(self, index: int, part: str) -> Floats:
         from crossarc.inference.runtime.packing import spread_labels

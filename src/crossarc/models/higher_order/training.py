@@ -35,7 +35,7 @@ from crossarc.models.scorers import Arcs
 from crossarc.models.training import adagrad, learn_labels, train_linear
 from crossarc.treebank import Sentence
 
-__all__ = ["train_higher_order"]
+__all__ = ["calibrate", "train_higher_order"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -43,7 +43,8 @@ Ints = NDArray[np.int64]
 
 _FOLDS, _FOLD_PASSES = 4, 3
 # A temperature is fitted on so many words at most: each of its trials infers all probabilities.
-_CALIBRATION_WORDS = 1500
+_CALIBRATION_WORDS = 1000
+_TEMPERATURES = {"lowest": 0.4, "highest": 5.0, "tolerance": 0.1}
 _LEAST_PROBABILITY = 1e-12
 _LABEL_RATE = 0.1
 
@@ -83,7 +84,7 @@ def train_higher_order(
     model.load_state(task.kept)
     model.freeze(chosen.max_weights)
     if task.dev is not None:
-        _calibrate(model, task.dev, trees)
+        calibrate(model, task.dev, trees)
     return model
 
 
@@ -270,8 +271,13 @@ def _rule(table: WeightTable, options: GraphOptions) -> Rule:
     return adagrad(table, options)
 
 
-def _calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None:
-    """Fit the temperature on sentences that were not trained on, by the log-loss of their heads."""
+def calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None:
+    """Fit the temperatures on sentences that were not trained on.
+
+    That of trees is where the log-loss of heads is least, that of labels where that of the labels
+    of right heads is.
+    """
+    model.temperature = model.label_temperature = 1.0
     few = np.flatnonzero(np.cumsum(held_out.sizes) <= max(_CALIBRATION_WORDS, held_out.sizes[0]))
     some = held_out.select(few)
     allowed = model.surviving(some, threads=trees.threads)
@@ -290,7 +296,7 @@ def _calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None
             total -= float(np.log(found).sum())
         return total
 
-    model.temperature = fit_temperature(loss, lowest=0.2, highest=10.0, tolerance=0.1)
+    model.temperature = fit_temperature(loss, **_TEMPERATURES)
     _calibrate_labels(model, some, scores, trees.best(arcs, factors))
 
 
