@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from crossarc.models.linear import LinearModel
     from crossarc.models.scorers import Scorer
 
-__all__ = ["LinearFeatures"]
+__all__ = ["LinearFeatures", "hash_codes", "meet"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _RESERVED = {UNKNOWN: "<unknown>", BOUNDARY: "<boundary>", ROOT: "<root>"}
 _SIDES = ("head", "modifier")
@@ -68,6 +69,8 @@ class LinearFeatures:
 
     def __init__(self, model: LinearModel, sentence: Sentence) -> None:
         self._model = model
+        self._arcs, self._arc_temperature = model.arcs, model.arc_temperature
+        self._labels, self._label_temperature = model.label_scorer, model.label_temperature
         self._codes = model.encode([sentence]).codes
 
     def part_weights(self, part: Part) -> dict[str, float]:
@@ -75,18 +78,22 @@ class LinearFeatures:
         if part.kind != "arc":
             raise ValueError(f"a model of first order has no {part.kind} parts")
         h, m = part.nodes
-        scorer = self._model.arcs
-        factor = scorer.scale / self._model.arc_temperature
+        scorer = self._arcs
+        factor = scorer.scale / self._arc_temperature
         weights: dict[str, float] = {}
         for feature in [*self._pairs(scorer, h, m), *self._words(scorer, h, m)]:
             weight = factor * float(scorer.weights[_arc_slot(feature, scorer.bits)])
             weights[feature.text] = weights.get(feature.text, 0.0) + weight
         return weights
 
-    def label_weights(self, h: int, m: int) -> dict[str, Floats]:
-        """The features of an arc's labels and what each adds to the score of each label."""
-        scorer = self._model.label_scorer
-        factor = scorer.scale / self._model.label_temperature
+    def label_weights(self, h: int, m: int, *, heads: Ints | None = None) -> dict[str, Floats]:
+        """The features of an arc's labels and what each adds to the score of each label.
+
+        Args:
+            heads: of the tree, which labels do not depend on.
+        """
+        scorer = self._labels
+        factor = scorer.scale / self._label_temperature
         size = len(scorer.weights) // GROUPS
         weights: dict[str, Floats] = {}
         for feature in self._pairs(scorer, h, m):
@@ -105,7 +112,7 @@ class LinearFeatures:
             for t in templates:
                 head, modifier = scorer.plan.templates[t].split("|")
                 halves = self._half(t, 0, head, h), self._half(t, 1, modifier, m)
-                said = [self._said(0, head, h), self._said(1, modifier, m)]
+                said = [self._said(_SIDES[0], head, h), self._said(_SIDES[1], modifier, m)]
                 text = ", ".join(one for one in said if one) or "any two words"
                 yield _Feature(t, halves, key, f"{text}, {key.text}")
 
@@ -117,7 +124,7 @@ class LinearFeatures:
             for side, (template, i) in enumerate(
                 zip(scorer.plan.templates[t].split("|"), (h, m), strict=True)
             ):
-                text = self._said(side, template, i) or f"any {_SIDES[side]}"
+                text = self._said(_SIDES[side], template, i) or f"any {_SIDES[side]}"
                 yield _Feature(t, (self._half(t, side, template, i),), key, f"{text}, {key.text}")
 
     def _tag_keys(self, h: int, m: int) -> Iterator[_Key]:
@@ -136,12 +143,12 @@ class LinearFeatures:
 
     def _half(self, template: int, side: int, atoms: str, i: int) -> int:
         codes = [self._looked_up(atom, i)[1] for atom in atoms.split()]
-        return _hash(2 * template + side, *codes) >> 32
+        return hash_codes(2 * template + side, *codes) >> 32
 
-    def _said(self, side: int, atoms: str, i: int) -> str:
+    def _said(self, role: str, atoms: str, i: int) -> str:
         """What the atoms say about word i, such as "head upos=VERB"; "" if there are none."""
         said = [f"{atom}={self._value(*self._looked_up(atom, i))}" for atom in atoms.split()]
-        return f"{_SIDES[side]} {' '.join(said)}" if said else ""
+        return f"{role} {' '.join(said)}" if said else ""
 
     def _looked_up(self, atom: str, i: int) -> tuple[str, int]:
         """The name of an atom without its offset, and its code at word i."""
@@ -182,18 +189,19 @@ def _arc_slot(feature: _Feature, bits: int) -> int:
     halves = list(feature.halves)
     if len(halves) == 2:
         halves.append(_key_hash(feature.key.number >> 4))
-    met = _meet(*halves)
+    met = meet(*halves)
     line, index = met >> (36 - bits), (met >> 4 ^ feature.key.number) & 15
     return feature.template % GROUPS << bits | line << 4 | index
 
 
 def _label_slot(feature: _Feature, bits: int) -> int:
     """As `label_window`, counted from the beginning of the template's group."""
-    met = _meet(*feature.halves, _key_hash(feature.key.number))
+    met = meet(*feature.halves, _key_hash(feature.key.number))
     return met >> (32 - (bits - ALIGNMENT)) << ALIGNMENT
 
 
-def _meet(*halves: int) -> int:
+def meet(*halves: int) -> int:
+    """The shares of words and keys, met: 32 bits, of which a slot is the upper ones."""
     met = 0
     for half in halves:
         met ^= half
@@ -201,10 +209,10 @@ def _meet(*halves: int) -> int:
 
 
 def _key_hash(number: int) -> int:
-    return _hash(1 << 32, number) >> 32
+    return hash_codes(1 << 32, number) >> 32
 
 
-def _hash(*codes: int) -> int:
+def hash_codes(*codes: int) -> int:
     """A template's number and codes, a step of SplitMix64 each."""
     x = 0
     for code in codes:

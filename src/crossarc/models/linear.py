@@ -113,8 +113,12 @@ class LinearModel(Described):
         scores = self.label_scorer.scores(arcs, threads)
         if self.label_temperature != 1.0:
             scores /= self.label_temperature
-        forbid_labels(scores, arcs.heads, self.permitted)
-        log_softmax(scores, np.full(len(arcs), -1, np.int64))
+        return self.permitted_log_probs(scores, arcs.heads)
+
+    def permitted_log_probs(self, scores: Floats, heads: Ints) -> Floats:
+        """Scores of labels to log-probabilities, in place; those never seen on an arc have none."""
+        forbid_labels(scores, heads, self.permitted)
+        log_softmax(scores, np.full(len(heads), -1, np.int64))
         return scores
 
     @property

@@ -30,10 +30,12 @@ __all__ = [
     "PruningModel",
     "ScoringModel",
     "SentenceFeatures",
+    "TreeLabels",
     "all_arcs",
     "factors_of",
     "labelled_scores",
     "tree_arcs",
+    "tree_label_log_probs",
 ]
 
 Floats = NDArray[np.float64]
@@ -87,6 +89,14 @@ class FactoredBatch(BatchScores, Protocol):
 
 
 @runtime_checkable
+class TreeLabels(BatchScores, Protocol):
+    """The scores of a model whose labels may depend on the whole tree."""
+
+    def tree_label_log_probs(self, trees: Sequence[Ints]) -> list[Floats]:
+        """log p(l | tree, m) of each word of each sentence, given the heads of its tree."""
+
+
+@runtime_checkable
 class ScoringModel(Model, Protocol):
     """A model that scores arcs, and labels given an arc."""
 
@@ -137,8 +147,12 @@ class SentenceFeatures(Protocol):
     def part_weights(self, part: Part) -> Mapping[str, float]:
         """By feature; they sum to the score of the part."""
 
-    def label_weights(self, h: int, m: int) -> Mapping[str, Floats]:
-        """By feature, for each label; differences of labels sum to those of log p(l | h, m)."""
+    def label_weights(self, h: int, m: int, *, heads: Ints | None = None) -> Mapping[str, Floats]:
+        """By feature, for each label; differences of labels sum to those of log p(l | h, m).
+
+        Args:
+            heads: of the tree, for a model whose labels depend on it (`TreeLabels`).
+        """
 
 
 @runtime_checkable
@@ -180,6 +194,13 @@ def all_arcs(n: int) -> ArcIndex:
     """All arcs [h, m] of a sentence of n words, m from 1 on, row by row; h = m included."""
     heads, modifiers = np.divmod(np.arange((n + 1) * n), max(n, 1))
     return heads, modifiers + 1
+
+
+def tree_label_log_probs(batch: BatchScores, trees: Sequence[Ints]) -> list[Floats]:
+    """Log-probabilities of labels (words, labels) of each sentence, given the heads of its tree."""
+    if isinstance(batch, TreeLabels):
+        return batch.tree_label_log_probs(trees)
+    return batch.label_log_probs([tree_arcs(heads) for heads in trees])
 
 
 def factors_of(batch: BatchScores) -> dict[str, list[Parts]]:

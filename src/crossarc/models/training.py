@@ -44,10 +44,18 @@ from crossarc.models.learners.learners import (
 from crossarc.models.learners.problem import ArcProblem, Trees
 from crossarc.models.linear import LinearModel, LinearScores
 from crossarc.models.protocol import tree_arcs
-from crossarc.models.scorers import Arcs
+from crossarc.models.scorers import Arcs, LabelScorer
 from crossarc.treebank import Sentence
 
-__all__ = ["arc_learner", "attachment", "calibrate", "train_linear", "trees_of"]
+__all__ = [
+    "adagrad",
+    "arc_learner",
+    "attachment",
+    "calibrate",
+    "learn_labels",
+    "train_linear",
+    "trees_of",
+]
 
 Ints = NDArray[np.int64]
 
@@ -131,7 +139,7 @@ class _LinearTask:
         self.sizes = self.data.sizes
         problem = ArcProblem.of(model.arcs, self.data, trees_of(options))
         self.learner = arc_learner(problem, options)
-        self._labels = _adagrad(
+        self._labels = adagrad(
             WeightTable(model.label_scorer.thaw()), replace(options, rate=_LABEL_RATE)
         )
         self._number = 0
@@ -166,15 +174,10 @@ class _LinearTask:
     def _learn_labels(self, sentences: Ints) -> float:
         batch = self.data.select(sentences)
         heads, labels = batch.gold_arcs()
-        arcs = Arcs.of_trees(batch, heads).only((heads >= 0) & (labels >= 0))
-        labels = labels[(heads >= 0) & (labels >= 0)]
-        gradient = self.model.label_scorer.scores(arcs, self.options.threads)
-        loss: float = log_softmax(gradient, labels)
-        # d loss / d score[l] = p(l) - [l is gold]
-        np.exp(gradient, out=gradient)
-        gradient[np.arange(len(labels)), labels] -= 1.0
-        self.model.label_scorer.update(arcs, gradient, self._labels, self.options.threads)
-        return loss
+        arcs = Arcs.of_trees(batch, heads)
+        return learn_labels(
+            self.model.label_scorer, arcs, labels, self._labels, self.options.threads
+        )
 
     def end_pass(self, number: int) -> dict[str, float]:
         """LAS and UAS of the held-out sentences, under the weights that would be kept.
@@ -242,7 +245,7 @@ def arc_learner(problem: ArcProblem, options: GraphOptions) -> ArcLearner:
     table = WeightTable(problem.scorer.thaw())
     rule: Rule = Perceptron(table)
     if options.learner != "perceptron":
-        rule = _adagrad(table, options, -(-len(problem.data) // options.batch))
+        rule = adagrad(table, options, -(-len(problem.data) // options.batch))
     return StepLearner(
         problem,
         _OBJECTIVES[options.learner],
@@ -252,7 +255,22 @@ def arc_learner(problem: ArcProblem, options: GraphOptions) -> ArcLearner:
     )
 
 
-def _adagrad(table: WeightTable, options: GraphOptions, steps: int | None = None) -> Rule:
+def learn_labels(
+    scorer: LabelScorer, arcs: Arcs, labels: Ints, rule: Rule, threads: int | None
+) -> float:
+    """One log-linear step of the labels of arcs; a head or a label of -1 is not known."""
+    known = (arcs.heads >= 0) & (labels >= 0)
+    arcs, labels = arcs.only(known), labels[known]
+    gradient = scorer.scores(arcs, threads)
+    loss: float = log_softmax(gradient, labels)
+    # d loss / d score[l] = p(l) - [l is gold]
+    np.exp(gradient, out=gradient)
+    gradient[np.arange(len(labels)), labels] -= 1.0
+    scorer.update(arcs, gradient, rule, threads)
+    return loss
+
+
+def adagrad(table: WeightTable, options: GraphOptions, steps: int | None = None) -> Rule:
     """AdaGrad; of the objective with `c` where the steps of a pass are given."""
     penalties = {"l1": options.l1, "l2": options.l2}
     if steps is not None and options.c is not None:

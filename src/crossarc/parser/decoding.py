@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -29,6 +30,7 @@ from crossarc.models.protocol import (
     factors_of,
     labelled_scores,
     tree_arcs,
+    tree_label_log_probs,
 )
 from crossarc.parser.marks import set_comments, write_probabilities, write_tree
 from crossarc.parser.options import ParseOptions
@@ -45,6 +47,8 @@ _NEGLIGIBLE = 1e-9
 _RARE = 1e-5
 _ARCS_AT_ONCE = 20_000
 _APPROXIMATE = {"probabilities": "approximate"}
+# Probabilities are written with four decimals.
+_crossing = partial(HigherOrderTrees, bp_tolerance=1e-6)
 
 
 class Decoder(Protocol):
@@ -111,7 +115,7 @@ class ScoreDecoder:
         projective = self.projective if options.projective is None else options.projective
         if projective:
             return ProjectiveTrees
-        return HigherOrderTrees if has_factors else SpanningTrees
+        return _crossing if has_factors else SpanningTrees
 
     def _score(self, sentences: Sequence[Sentence], options: ParseOptions) -> BatchScores:
         if options.keep_heads and isinstance(self.model, PruningModel):
@@ -135,7 +139,7 @@ class ScoreDecoder:
         batch = self._score(sentences, options)
         found = self._infer(sentences, batch, options)
         trees, marginals = found.trees, found.marginals
-        label_log_probs = batch.label_log_probs([tree_arcs(tree.heads) for tree in trees])
+        label_log_probs = tree_label_log_probs(batch, [tree.heads for tree in trees])
         label_entropies = None if marginals is None else _label_entropies(batch, marginals)
         for index, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
             logs = label_log_probs[index]
@@ -238,7 +242,7 @@ class ScoreDecoder:
         else:
             trees, family, root = SpanningTrees(fixed, root="multi"), SpanningTrees, "multi"
         if factors:
-            own: Any = ProjectiveTrees if family is ProjectiveTrees else HigherOrderTrees
+            own: Any = ProjectiveTrees if family is ProjectiveTrees else _crossing
             trees = own(fixed, root=root, threads=1, **factors)
         return trees
 

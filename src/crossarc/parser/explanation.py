@@ -7,26 +7,14 @@ log-probabilities differ by the difference of their scores.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from crossarc.errors import ModelError
-from crossarc.inference import constrain
-from crossarc.models.kinds import OptionError
-from crossarc.models.protocol import BatchScores, FeatureModel, Model, Part, SentenceFeatures
-from crossarc.parser.decoding import ScoreDecoder
-from crossarc.parser.options import ParseOptions
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
-__all__ = ["Alternative", "Contrast", "Explanation", "FeatureWeight", "explain", "features_of"]
-
-Floats = NDArray[np.float64]
+__all__ = ["Alternative", "Contrast", "Explanation", "FeatureWeight", "named"]
 
 # What notebooks show: further features add little.
 _TOP = 20
@@ -56,7 +44,8 @@ class Alternative:
 
     Attributes:
         name: such as "2 saw" or "obl".
-        score: of the arc; of a label, its log-probability given the arc.
+        score: of the arc, of a model with parts of several arcs that of the best tree with the arc;
+            of a label, its log-probability given the arc.
         probability: of the arc among all trees; of a label given the arc.
     """
 
@@ -215,12 +204,12 @@ class Explanation:
         }
 
     def _sentence(self) -> str:
-        return f"{_named(self.sentence, self.word)} from {_against(self.arc)}"
+        return f"{named(self.sentence, self.word)} from {_against(self.arc)}"
 
     def _tree_sentence(self) -> str:
         pairs = zip(self.tree.heads.tolist(), self.rival_tree.heads.tolist(), strict=True)
         differing = [
-            [_named(self.sentence, node) for node in (word, h, r)]
+            [named(self.sentence, node) for node in (word, h, r)]
             for word, (h, r) in enumerate(pairs, 1)
             if h != r and word != self.word
         ]
@@ -230,170 +219,7 @@ class Explanation:
         return f"the best trees with the two arcs score {scores}; {differ}"
 
     def _label_sentence(self, label: Contrast) -> str:
-        return f"{_named(self.sentence, self.word)} from {self.arc.chosen.name}: {_against(label)}"
-
-
-def explain(
-    model: FeatureModel,
-    decoder: ScoreDecoder,
-    sentence: Sentence,
-    h: int | None,
-    m: int,
-    *,
-    rival: int | None = None,
-    deprel: str | None = None,
-    rival_deprel: str | None = None,
-) -> Explanation:
-    """The features for an arc against its rival's; see `Parser.explain`.
-
-    Args:
-        decoder: of the same model.
-        sentence: with tags.
-
-    Raises:
-        OptionError: no such word, head or label.
-    """
-    if not 1 <= m <= len(sentence):
-        raise OptionError(f"must be from 1 to {len(sentence)}: got {m}", "word")
-    if len(sentence) == 1:
-        raise OptionError("the only word of a sentence has no other head than the root", "word")
-    batch, features = model.score([sentence]), model.features(sentence)
-    [scores] = batch.arcs
-    head, other = _candidates(decoder, scores, m, h, rival)
-    tree, rival_tree = (
-        _best(decoder, constrain(scores, heads={m: node})) for node in (head, other)
-    )
-    arc = _arc_contrast(decoder, scores, features, sentence, m, head, other)
-    label = _label_contrast(batch, features, model.labels, (head, m), deprel, rival_deprel)
-    return Explanation(sentence, m, head, other, tree, rival_tree, arc, label)
-
-
-def features_of(model: Model) -> FeatureModel:
-    """The model, if its scores are sums of weights of features.
-
-    Raises:
-        ModelError: they are not.
-    """
-    if not isinstance(model, FeatureModel):
-        raise ModelError(
-            f"a parser of the kind {model.kind!r} has no weights of features to show: explain one "
-            "of the kind 'graph'"
-        )
-    return model
-
-
-def _named(sentence: Sentence, node: int) -> str:
-    """A node by number and form."""
-    return "0 ROOT" if node == 0 else f"{node} {sentence.forms[node - 1]}"
-
-
-def _best(decoder: ScoreDecoder, scores: Floats) -> Tree:
-    tree: Tree = decoder.trees(scores, ParseOptions()).argmax()
-    return tree
-
-
-def _candidates(
-    decoder: ScoreDecoder, scores: Floats, m: int, h: int | None, rival: int | None
-) -> tuple[int, int]:
-    """The two heads: by default those of the best tree, and of the best without that arc."""
-    nodes = range(len(scores))
-    for name, node in (("head", h), ("rival", rival)):
-        if node is not None and (node not in nodes or node == m):
-            raise OptionError(
-                f"must be 0 or another word, up to {len(scores) - 1}: got {node}", name
-            )
-    if h is None:
-        h = int(_best(decoder, scores).heads[m - 1])
-    if rival is None:
-        rival = int(_best(decoder, constrain(scores, forbidden=[(h, m)])).heads[m - 1])
-    if h == rival:
-        raise OptionError(f"must be two heads: got {h} twice", "head", "rival")
-    return h, rival
-
-
-def _arc_contrast(
-    decoder: ScoreDecoder,
-    scores: Floats,
-    features: SentenceFeatures,
-    sentence: Sentence,
-    m: int,
-    h: int,
-    rival: int,
-) -> Contrast:
-    marginals = decoder.trees(scores, ParseOptions()).marginals()
-    chosen, other = (
-        Alternative(_named(sentence, node), float(scores[node, m]), float(marginals[node, m]))
-        for node in (h, rival)
-    )
-    # With factors of higher order, their parts that only one of the two trees has belong here.
-    weights, rival_weights = (
-        _part_weights(features, [Part("arc", (node, m))]) for node in (h, rival)
-    )
-    return _contrast(chosen, other, weights, rival_weights, weights.keys() & rival_weights.keys())
-
-
-def _part_weights(
-    features: SentenceFeatures, parts: Sequence[Part]
-) -> dict[tuple[str, str], float]:
-    """The weights of the features of some parts, by the kind of part and the feature."""
-    weights: dict[tuple[str, str], float] = {}
-    for part in parts:
-        for feature, weight in features.part_weights(part).items():
-            key = part.kind, feature
-            weights[key] = weights.get(key, 0.0) + weight
-    return weights
-
-
-def _label_contrast(
-    batch: BatchScores,
-    features: SentenceFeatures,
-    labels: Sequence[str],
-    arc: tuple[int, int],
-    deprel: str | None,
-    rival: str | None,
-) -> Contrast | None:
-    h, m = arc
-    [[logs]] = batch.label_log_probs([(np.array([h]), np.array([m]))])
-    possible = [labels[k] for k in np.argsort(-logs, kind="stable") if logs[k] > -np.inf]
-    for name, given in (("deprel", deprel), ("rival_deprel", rival)):
-        if given is not None and given not in possible:
-            raise OptionError(f"no label of this arc: got {given!r}; use {possible}", name)
-    first = deprel or next(name for name in possible if name != rival)
-    others = [rival] if rival else [name for name in possible if name != first]
-    if first == rival:
-        raise OptionError(f"must be two labels: got {first!r} twice", "deprel", "rival_deprel")
-    if not others:
-        return None
-    numbers = [labels.index(name) for name in (first, others[0])]
-    chosen, other = (
-        Alternative(labels[k], float(logs[k]), float(np.exp(logs[k]))) for k in numbers
-    )
-    table = features.label_weights(h, m)
-    weights, rival_weights = (
-        {("label", feature): float(window[k]) for feature, window in table.items()} for k in numbers
-    )
-    return _contrast(chosen, other, weights, rival_weights, ())
-
-
-def _contrast(
-    chosen: Alternative,
-    rival: Alternative,
-    weights: Mapping[tuple[str, str], float],
-    rival_weights: Mapping[tuple[str, str], float],
-    shared: Collection[tuple[str, str]],
-) -> Contrast:
-    """The features that make a difference, and how many of both and of none there are."""
-    every = [
-        FeatureWeight(*key, weights.get(key, 0.0), rival_weights.get(key, 0.0))
-        for key in {**weights, **rival_weights}
-    ]
-    listed = sorted(
-        (one for one in every if one.difference != 0.0),
-        key=lambda one: (-abs(one.difference), one.feature),
-    )
-    zeros = [one for one in every if one.difference == 0.0]
-    both = sum((one.part, one.feature) in shared for one in zeros)
-    return Contrast(chosen, rival, tuple(listed), both, len(zeros) - both)
+        return f"{named(self.sentence, self.word)} from {self.arc.chosen.name}: {_against(label)}"
 
 
 def _numbers(one: FeatureWeight) -> list[str]:
@@ -415,3 +241,8 @@ def _tree_dict(tree: Tree) -> dict[str, Any]:
 
 def _alternative_dict(one: Alternative) -> dict[str, Any]:
     return {"name": one.name, "score": one.score, "probability": one.probability}
+
+
+def named(sentence: Sentence, node: int) -> str:
+    """A node by number and form."""
+    return "0 ROOT" if node == 0 else f"{node} {sentence.forms[node - 1]}"

@@ -16,7 +16,8 @@ from crossarc.models.protocol import Described, Model
 from crossarc.models.tagger import Tagger
 from crossarc.parser.batches import full_batches, ready_items
 from crossarc.parser.decoding import Decoder, ScoreDecoder, make_decoder
-from crossarc.parser.explanation import Explanation, explain, features_of
+from crossarc.parser.explaining import explain, features_of
+from crossarc.parser.explanation import Explanation
 from crossarc.parser.files import find_model, read_parts, write_parts
 from crossarc.parser.lines import line_sentences, split_lines
 from crossarc.parser.options import ParseKeywords, ParseOptions

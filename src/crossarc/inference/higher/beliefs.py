@@ -36,6 +36,8 @@ from crossarc.inference.projective.automata.layout import Layout
 from crossarc.inference.spanning import SpanningTrees
 
 __all__ = [
+    "BP_ITERATIONS",
+    "BP_TOLERANCE",
     "NO_TREES",
     "Beliefs",
     "Convergence",
@@ -51,7 +53,9 @@ Ints = NDArray[np.int64]
 #: Given scores [h, m] and whether the root has one modifier: log Z and the logarithms of marginals.
 TreeFactor = Callable[[Floats, bool], tuple[float, Floats]]
 
-_ITERATIONS, _TOLERANCE = 400, 1e-11
+#: Messages are passed until no probability changes by more in an iteration, and at most so often.
+BP_TOLERANCE = 1e-11
+BP_ITERATIONS = 400
 # What is kept of a message, and after how many iterations without convergence more of it is.
 _DAMPING, _MORE_DAMPING, _PATIENCE = 0.3, 0.5, 50
 # The odds of what is certain, as a logarithm.
@@ -103,6 +107,8 @@ def propagate(
     layout: Layout,
     tables: Mapping[str, Floats],
     tree_factor: TreeFactor = spanning_factor,
+    tolerance: float = BP_TOLERANCE,
+    iterations: int = BP_ITERATIONS,
 ) -> Beliefs:
     """Approximate log Z and marginals.
 
@@ -110,8 +116,10 @@ def propagate(
         scores: of arcs, [h, m], labels summed over.
         tables: of `FactorTable.table`.
         tree_factor: which trees there are.
+        tolerance: the change of a probability in an iteration with which messages have converged.
+        iterations: after which they are left as they are.
     """
-    return _Graph(problem, scores, layout, tables, tree_factor).run()
+    return _Graph(problem, scores, layout, tables, tree_factor).run(tolerance, iterations)
 
 
 class _Graph:
@@ -160,7 +168,7 @@ class _Graph:
         pairs: Ints = np.diff(self._layout.pairs[::2])
         return pairs
 
-    def run(self) -> Beliefs:
+    def run(self, tolerance: float, iterations: int) -> Beliefs:
         """Pass messages until they no longer change probabilities."""
         total, logs = self._tree_factor(self._scores, self._is_single)
         if total == -math.inf:
@@ -169,7 +177,7 @@ class _Graph:
             return Beliefs(total, np.exp(logs), Convergence(0, 0.0, True), self._parts)
         damping, before, residual = _DAMPING, np.exp(logs), math.inf
         iteration = 0
-        while iteration < _ITERATIONS and residual > _TOLERANCE:
+        while iteration < iterations and residual > tolerance:
             iteration += 1
             if iteration % _PATIENCE == 0:
                 damping += (1.0 - damping) * _MORE_DAMPING
@@ -180,7 +188,7 @@ class _Graph:
             now = self._probabilities()
             residual = float(np.abs(now - before).max()) / (1.0 - damping)
             before = now
-        report = Convergence(iteration, residual, residual <= _TOLERANCE)
+        report = Convergence(iteration, residual, residual <= tolerance)
         return Beliefs(self._bethe(), before, report, self._parts)
 
     def _beliefs(self) -> Floats:

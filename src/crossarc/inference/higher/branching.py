@@ -34,7 +34,7 @@ TOLERANCE = 1e-9
 # What is left of it for sub-problems; the rest covers rounding.
 _NODE_TOLERANCE = TOLERANCE / 2
 # Iterations of the first problem, in rounds after which arcs are excluded, and of each sub-problem.
-_ROUNDS, _ROUND, _SUBPROBLEM = 12, 25, 40
+_ROUNDS, _ROUND, _SUBPROBLEM = 3, 25, 40
 # Sub-problems that are solved without a time limit.
 _SUBPROBLEMS = 2000
 _FIRST_RELAXATION, _LATER_RELAXATION = 1.8, 1.0

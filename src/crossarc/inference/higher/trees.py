@@ -15,7 +15,13 @@ from crossarc.errors import InfeasibleError
 from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.face import facts
 from crossarc.inference.factors import Given, weighted
-from crossarc.inference.higher.beliefs import NO_TREES, Beliefs, propagate
+from crossarc.inference.higher.beliefs import (
+    BP_ITERATIONS,
+    BP_TOLERANCE,
+    NO_TREES,
+    Beliefs,
+    propagate,
+)
 from crossarc.inference.higher.branching import TOLERANCE, Solution, solve
 from crossarc.inference.higher.problem import FACTORS, FactorTable, Problem, problem_of
 from crossarc.inference.higher.ranking import ranked
@@ -67,6 +73,8 @@ class HigherOrderTrees:
         max_modifiers: the most modifiers that a node may have: one number for all of them, the
             root included, or n + 1 of them, index 0 the root; for a batch one number or a list.
         lengths: for padded arrays (sentences, n+1, n+1[, labels]): the words of each sentence.
+        bp_tolerance, bp_iterations: belief propagation ends when no probability changes by more in
+            an iteration, or after so many.
         threads: by default `CROSSARC_THREADS`, else all cores; the result does not depend on it,
             except under a time limit.
 
@@ -85,12 +93,15 @@ class HigherOrderTrees:
         tri_sibling: Given | Sequence[Given] | None = None,
         max_modifiers: Any = None,
         lengths: Sequence[int] | None = None,
+        bp_tolerance: float = BP_TOLERANCE,
+        bp_iterations: int = BP_ITERATIONS,
         threads: int | None = None,
     ) -> None:
         check_root(root)
         if threads is not None:
             thread_count(threads)
         self.root: Root = root
+        self._bp_options: Any = {"tolerance": bp_tolerance, "iterations": bp_iterations}
         self._batch, self._threads = Batch(scores, lengths), threads
         self._limits = None if max_modifiers is None else read_limits(max_modifiers, self._batch)
         given = (sibling, grandchild, grand_sibling, tri_sibling)
@@ -333,7 +344,7 @@ class HigherOrderTrees:
             with np.errstate(divide="ignore"):
                 scores = scores + np.log(batch.label_sum(index))
         tables = {name: one.table(index) for name, one in self._factors.items()}
-        return propagate(problem, scores, self._layouts[index], tables)
+        return propagate(problem, scores, self._layouts[index], tables, **self._bp_options)
 
     def _forbidding(self, index: int) -> dict[str, FactorTable]:
         """The factors that forbid parts."""

@@ -38,9 +38,9 @@ _TEMPLATE, _KEY = 1 << 33, 1 << 34
 
 @subkernel()
 def _distance_class(a: int, b: int) -> int:
-    """1, 2, 3 to 5, and more."""
+    """0 or 1, 2, 3 to 5, and more."""
     gap = abs(a - b)
-    return min(gap, 3) - 1 if gap <= 5 else 3
+    return max(min(gap, 3) - 1, 0) if gap <= 5 else 3
 
 
 @subkernel()

@@ -2,7 +2,9 @@
 
 A tree's score is the sum over its arcs and over its parts of two or three arcs, each the sum of the
 weights of its features. The first-order model decides by its marginals which arcs are scored at
-all, and gives log p(l | h, m).
+all. Labels
+come last: log p(l | h, m) of the first-order model in a distribution over labelled trees, and of a
+tree that has been chosen log p(l | tree, m), which knows what stands around the arc.
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ from crossarc.inference.factors import Parts
 from crossarc.inference.pruning import prune
 from crossarc.models.encode import Encoded
 from crossarc.models.features import arc_plan
+from crossarc.models.higher_order.contexts import context_plan, with_contexts
+from crossarc.models.higher_order.explain import FactoredFeatures
 from crossarc.models.higher_order.parts import PartList, PartScorer
 from crossarc.models.higher_order.templates import FACTOR_NAMES, part_plan
 from crossarc.models.kinds import RootRule
 from crossarc.models.linear import LinearModel
 from crossarc.models.protocol import ArcIndex, Described
-from crossarc.models.scorers import Arcs, ArcScorer, Scorer
+from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.storage import check_format
 from crossarc.once import once
 from crossarc.treebank import Sentence
@@ -35,7 +39,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class HigherOrderModel(Described):
@@ -49,7 +53,7 @@ class HigherOrderModel(Described):
         threshold: arcs below this probability are pruned; None for that of `prune`.
 
     Attributes:
-        temperature: what scores are divided by.
+        temperature, label_temperature: what scores are divided by.
     """
 
     kind = "graph"
@@ -66,7 +70,7 @@ class HigherOrderModel(Described):
     ) -> None:
         self.first, self.order, self.labels = first, order, first.labels
         self.projective, self.root = projective, root
-        self.temperature = 1.0
+        self.temperature = self.label_temperature = 1.0
         self._bits, self._threshold = bits, threshold
         encoder = first.encoder
         words = encoder.atoms, encoder.attributes
@@ -75,6 +79,9 @@ class HigherOrderModel(Described):
             name: PartScorer(name, part_plan(name, *words), bits=bits)
             for name in FACTOR_NAMES[order]
         }
+        self.label_scorer = LabelScorer(
+            context_plan(*words), bits=bits, tag=first.arcs.tag, labels=len(self.labels)
+        )
 
     def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Encoded:
         """Codes of all words; with `gold`, of their heads and labels too."""
@@ -96,6 +103,10 @@ class HigherOrderModel(Described):
         given = [encoded.gold_heads(index) for index in range(len(encoded))]
         allowed = self.surviving(encoded, given, threads=threads)
         return FactoredScores(self, encoded, allowed, threads)
+
+    def features(self, sentence: Sentence) -> FactoredFeatures:
+        """The single features of a sentence, with their weights."""
+        return FactoredFeatures(self, sentence)
 
     def surviving(
         self, encoded: Encoded, given: Sequence[Ints] | None = None, threads: int | None = None
@@ -120,10 +131,25 @@ class HigherOrderModel(Described):
             for name in self.parts
         }
 
+    def tree_arcs(self, encoded: Encoded, heads: Ints) -> Arcs:
+        """The arcs of trees with what stands around them, given the heads of all words."""
+        return Arcs.of_trees(with_contexts(encoded, heads, self.first.encoder.atoms), heads)
+
+    def label_log_probs(self, arcs: Arcs, threads: int | None = None) -> Floats:
+        """log p(l | tree, m) of arcs of trees: (arcs, labels)."""
+        scores = self.label_scorer.scores(arcs, threads)
+        scores /= self.label_temperature
+        return self.first.permitted_log_probs(scores, arcs.heads)
+
+    @property
+    def factored(self) -> dict[str, ArcScorer | PartScorer]:
+        """The tables of weights that score trees, by name."""
+        return {"arc": self.arcs, **self.parts}
+
     @property
     def scorers(self) -> dict[str, Scorer]:
         """The tables of weights that training changes, by name."""
-        return {"arc": self.arcs, **self.parts}
+        return {**self.factored, "label": self.label_scorer}
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all tables of weights, in float32; those of the first stage as `first.`..."""
@@ -152,7 +178,7 @@ class HigherOrderModel(Described):
             "order": str(self.order),
             "labels": str(len(self.labels)),
             "weights": ", ".join(f"{name} {count:,}" for name, count in tables.items()),
-            "temperature": f"{self.temperature:.2f}",
+            "temperatures": f"{self.temperature:.2f}, {self.label_temperature:.2f}",
         }
 
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -174,6 +200,7 @@ class HigherOrderModel(Described):
             "bits": self._bits,
             "threshold": self._threshold,
             "temperature": self.temperature,
+            "label_temperature": self.label_temperature,
             "first": self.first.metadata(),
         }
 
@@ -201,6 +228,7 @@ class HigherOrderModel(Described):
             threshold=metadata["threshold"],
         )
         model.temperature = metadata["temperature"]
+        model.label_temperature = metadata["label_temperature"]
         for name, scorer in model.scorers.items():
             scorer.restore({part: tensors[f"{name}_{part}"] for part in Scorer.PARTS})
         return model
@@ -238,6 +266,14 @@ class FactoredScores:
         table = self._model.first.label_log_probs(some, self._threads)
         ends = np.cumsum([len(heads) for heads, _ in arcs])
         return np.split(table, ends[:-1]) if len(arcs) else []
+
+    def tree_label_log_probs(self, trees: Sequence[Ints]) -> list[Floats]:
+        """log p(l | tree, m) of each word of each sentence, given the heads of its tree."""
+        if not len(trees):
+            return []
+        arcs = self._model.tree_arcs(self._encoded, np.concatenate(trees))
+        table = self._model.label_log_probs(arcs, self._threads)
+        return np.split(table, np.cumsum(self._encoded.sizes)[:-1])
 
 
 def surviving_arcs(

@@ -48,16 +48,25 @@ class Gradient:
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """The trees to learn."""
+    """The trees to learn.
+
+    Attributes:
+        bp_tolerance, bp_iterations: of `HigherOrderTrees`.
+    """
 
     projective: bool
     root: RootRule
     threads: int | None = None
+    bp_tolerance: float = 1e-4
+    bp_iterations: int = 50
 
     def of(self, arcs: Sequence[Floats], factors: Factors) -> Any:
         """Their distribution, or its approximation."""
-        family: Any = ProjectiveTrees if self.projective else HigherOrderTrees
-        return family(list(arcs), root=self.root, threads=self.threads, **factors)
+        options: dict[str, Any] = {"root": self.root, "threads": self.threads, **factors}
+        if self.projective:
+            return ProjectiveTrees(list(arcs), **options)
+        options |= {"bp_tolerance": self.bp_tolerance, "bp_iterations": self.bp_iterations}
+        return HigherOrderTrees(list(arcs), **options)
 
     def cooled(self, arcs: Sequence[Floats], factors: Factors, temperature: float) -> Any:
         """The distribution at a temperature."""

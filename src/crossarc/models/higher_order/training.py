@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from crossarc.learning import (
     GROUPS,
-    AdaGrad,
     Perceptron,
     Progress,
     Rule,
@@ -30,12 +29,13 @@ from crossarc.models.encode import Encoded
 from crossarc.models.graph import GraphOptions
 from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel, surviving_arcs
 from crossarc.models.higher_order.objectives import Gradient, Trees, log_linear, max_margin
+from crossarc.models.labels import log_softmax
 from crossarc.models.linear import LinearModel
-from crossarc.models.protocol import tree_arcs
-from crossarc.models.training import train_linear
+from crossarc.models.scorers import Arcs
+from crossarc.models.training import adagrad, learn_labels, train_linear
 from crossarc.treebank import Sentence
 
-__all__ = ["train_higher_order"]
+__all__ = ["calibrate", "train_higher_order"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -43,8 +43,10 @@ Ints = NDArray[np.int64]
 
 _FOLDS, _FOLD_PASSES = 4, 3
 # A temperature is fitted on so many words at most: each of its trials infers all probabilities.
-_CALIBRATION_WORDS = 1500
+_CALIBRATION_WORDS = 1000
+_TEMPERATURES = {"lowest": 0.4, "highest": 5.0, "tolerance": 0.1}
 _LEAST_PROBABILITY = 1e-12
+_LABEL_RATE = 0.1
 
 
 def train_higher_order(
@@ -82,7 +84,7 @@ def train_higher_order(
     model.load_state(task.kept)
     model.freeze(chosen.max_weights)
     if task.dev is not None:
-        _calibrate(model, task.dev, trees)
+        calibrate(model, task.dev, trees)
     return model
 
 
@@ -174,14 +176,18 @@ class _Task:
         self._allowed = allowed
         self.rules = {
             name: _rule(WeightTable(scorer.thaw()), options)
-            for name, scorer in model.scorers.items()
+            for name, scorer in model.factored.items()
         }
+        self._label_rule = adagrad(
+            WeightTable(model.label_scorer.thaw()), replace(options, rate=_LABEL_RATE)
+        )
+        self._arcs = model.tree_arcs(self.data, self.data.heads)
         self.kept: dict[str, NDArray[Any]] = {}
 
     def begin_pass(self, number: int) -> None:
         """Leave the first pass, whose weights know little yet, out of the mean."""
         if number == 2:
-            for rule in self.rules.values():
+            for rule in (*self.rules.values(), self._label_rule):
                 rule.restart_mean()
 
     def learn(self, sentences: Ints) -> float:
@@ -202,7 +208,15 @@ class _Task:
             for group in range(GROUPS):
                 rule.step(group)
             rule.advance()
-        return loss
+        return loss + self._learn_labels(batch)
+
+    def _learn_labels(self, batch: Encoded) -> float:
+        """A step of the labels, given the gold trees."""
+        heads, labels = batch.gold_arcs()
+        arcs = Arcs.of_trees(replace(batch, codes=self._arcs.codes), heads)
+        return learn_labels(
+            self.model.label_scorer, arcs, labels, self._label_rule, self.options.threads
+        )
 
     def _gather(self, batch: Encoded, gradient: Gradient) -> None:
         threads = self.options.threads
@@ -236,15 +250,15 @@ class _Task:
             self.model.scorers[name].weights = weights
         scores = FactoredScores(self.model, self.dev, self._dev_allowed, self.options.threads)
         best = self._trees.best(scores.arcs, scores.factors)
+        labels = np.concatenate([logs.argmax(axis=1) for logs in scores.tree_label_log_probs(best)])
         for name, own in current.items():
             self.model.scorers[name].weights = own
-        log_probs = scores.label_log_probs([tree_arcs(heads) for heads in best])
-        labels = np.concatenate([logs.argmax(axis=1) for logs in log_probs])
         found = self.dev.attachment_scores(np.concatenate(best), labels, self.model.labels)
         return found if (self.dev.gold_arcs()[1] >= 0).any() else dict(reversed(found.items()))
 
     def _means(self) -> dict[str, NDArray[Any]]:
-        return {name: rule.mean() for name, rule in self.rules.items()}
+        own = {name: rule.mean() for name, rule in self.rules.items()}
+        return {**own, "label": self._label_rule.mean()}
 
     def keep(self) -> None:
         """Remember the mean of the weights."""
@@ -254,11 +268,16 @@ class _Task:
 def _rule(table: WeightTable, options: GraphOptions) -> Rule:
     if options.learner in ("perceptron", "mira"):
         return Perceptron(table)
-    return AdaGrad(table, rate=options.rate, inertia=options.inertia, l1=options.l1, l2=options.l2)
+    return adagrad(table, options)
 
 
-def _calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None:
-    """Fit the temperature on sentences that were not trained on, by the log-loss of their heads."""
+def calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None:
+    """Fit the temperatures on sentences that were not trained on.
+
+    That of trees is where the log-loss of heads is least, that of labels where that of the labels
+    of right heads is.
+    """
+    model.temperature = model.label_temperature = 1.0
     few = np.flatnonzero(np.cumsum(held_out.sizes) <= max(_CALIBRATION_WORDS, held_out.sizes[0]))
     some = held_out.select(few)
     allowed = model.surviving(some, threads=trees.threads)
@@ -277,4 +296,19 @@ def _calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None
             total -= float(np.log(found).sum())
         return total
 
-    model.temperature = fit_temperature(loss, lowest=0.2, highest=50.0, tolerance=0.05)
+    model.temperature = fit_temperature(loss, **_TEMPERATURES)
+    _calibrate_labels(model, some, scores, trees.best(arcs, factors))
+
+
+def _calibrate_labels(
+    model: HigherOrderModel, held_out: Encoded, scores: FactoredScores, best: Sequence[Ints]
+) -> None:
+    """Fit the temperature of labels, on words whose heads are right in the best trees."""
+    gold, labels = held_out.gold_arcs()
+    heads = np.concatenate(best)
+    right = (gold == heads) & (labels >= 0)
+    table = model.label_scorer.scores(model.tree_arcs(held_out, heads).only(right))
+    if right.any():
+        model.label_temperature = fit_temperature(
+            lambda temperature: float(log_softmax(table / temperature, labels[right]))
+        )
