@@ -1,8 +1,8 @@
 """The `crossarc` command: its sub-commands and how they end.
 
 Exit status 0 on success, 1 for bad data, 2 for wrong usage, 130 when interrupted and 143 when
-terminated, by SIGPIPE when nobody reads the output any more; never a traceback. Commands import what
-they need when they run, so that `--help` is quick.
+terminated, by SIGPIPE when nobody reads the output any more; never a traceback. Commands import
+what they need when they run, so that `--help` is quick.
 """
 
 from __future__ import annotations
