@@ -37,6 +37,8 @@ _ATTEMPTS = 4
 def cluster(address: str) -> Iterator[Any]:
     """Ray, connected to a cluster; "auto" is the one that runs here, else one is started here.
 
+    "local" starts one in any case.
+
     Raises:
         CrossarcError: Ray is not installed, or there is no such cluster.
     """
@@ -50,7 +52,8 @@ def cluster(address: str) -> Iterator[Any]:
         return
     quiet: Any = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
-        ray.init(address=address, **quiet)
+        local: Any = {"include_dashboard": False} if address == "local" else {}
+        ray.init(address=address, **local, **quiet)
     except ConnectionError as error:
         if address != "auto":
             raise CrossarcError(f"no Ray cluster at {address}: {error}") from None
