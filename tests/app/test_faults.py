@@ -164,6 +164,7 @@ def test_shares_make_the_whole(place: Path, expected: dict[str, bytes], tmp_path
         (["--shard", "3/2"], "must be I/N with 1 <= I <= N: got '3/2'"),
         (["--shard", "two"], "must be I/N"),
         (["--resume"], "give files, and -o FOLDER/"),
+        (["--ray", "auto"], "give files, and -o FOLDER/"),
     ],
 )
 def test_wrong_use(place: Path, more: list[str], message: str) -> None:

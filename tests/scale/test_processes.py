@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -121,20 +121,3 @@ def test_no_process_outlives_its_driver(number: int) -> None:
         own = descendants(driver.pid)
         driver.send_signal(number)
         end_of(own)
-
-
-def test_jobs_are_taken_ahead_as_far_as_the_window() -> None:
-    taken = 0
-
-    def jobs() -> Iterator[int]:
-        nonlocal taken
-        while True:
-            taken += 1
-            yield taken
-
-    with Workers(squares, 2) as workers:
-        pending = workers.submitted(jobs())
-        for number in range(1, 6):
-            job, future = next(pending)
-            assert (job, future.result()) == (number, number * number)
-            assert taken <= number + workers.window

@@ -89,8 +89,8 @@ class CorpusParser:
         options: as of `Parser.parse`; `threads` does not count.
         workers: `CROSSARC_THREADS`, else one a core.
         parser: where it is loaded already.
-        isolated: leave all work to worker processes, which are started by a new interpreter: for a
-            process with other threads, which no sentence may end.
+        isolated: leave all work to worker processes, even if it is little: no sentence can end this
+            process then.
 
     Raises:
         ModelError, ValueError: options that the parser cannot serve.
@@ -111,9 +111,7 @@ class CorpusParser:
         self._workers: Workers[list[Sentence], list[Serialized]] | None = None
         self._parser = Parser.load(path_or_name) if parser is None else parser
         self._parser.parse([], **self._options)  # checks the options
-        if isolated:
-            self._workers = Workers(LoadParser(path_or_name, options), count, spawn=True)
-        elif count > 1 and _can_fork():
+        if isolated or (count > 1 and _can_fork()):
             self._workers = Workers(LoadParser(path_or_name, options, self._parser), count)
 
     @property

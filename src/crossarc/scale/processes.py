@@ -22,22 +22,20 @@ import socket
 import subprocess
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from multiprocessing.connection import Connection
 from typing import Any, Generic, NoReturn, TypeVar
 
 from crossarc.errors import CrossarcError
 
-__all__ = ["Pending", "WorkerDiedError", "Workers", "serve_template"]
+__all__ = ["TemplateEndedError", "WorkerDiedError", "Workers", "serve_template"]
 
 J = TypeVar("J")
 R = TypeVar("R")
 
-#: What makes the function that workers compute; called once, in the template.
+#: What makes the function that workers compute; called once, in the template, for the first worker.
 Factory = Callable[[], Callable[[J], R]]
-Pending = tuple[J, "Future[R]"]
 
 # How often a job is given to a worker before it is said to kill them.
 ATTEMPTS = 2
@@ -59,11 +57,11 @@ class Workers(Generic[J, R]):
     """Processes that all compute one function.
 
         with Workers(lambda: function, 4) as workers:
-            for job, future in workers.submitted(jobs):
-                use(future.result())
+            futures = [workers.submit(job) for job in jobs]
+            results = [future.result() for future in futures]
 
     Args:
-        factory: makes the function; with `spawn` it is pickled.
+        factory: makes the function, when there is work; with `spawn` it is pickled.
         count: of the processes; they start when there is work for them.
         spawn: start the template as a new interpreter in place of a fork: where this process has
             other threads, or no fork.
@@ -95,16 +93,6 @@ class Workers(Generic[J, R]):
             self._threads.append(thread)
             thread.start()
         return future
-
-    def submitted(self, jobs: Iterable[J]) -> Iterator[Pending[J, R]]:
-        """Jobs with their results, in order; a bounded number of jobs is taken ahead."""
-        waiting: deque[Pending[J, R]] = deque()
-        for job in jobs:
-            waiting.append((job, self.submit(job)))
-            if len(waiting) >= self.window:
-                yield waiting.popleft()
-        while waiting:
-            yield waiting.popleft()
 
     @property
     def window(self) -> int:
@@ -176,7 +164,7 @@ def _forked(factory: Factory[Any, Any], ours: socket.socket, theirs: socket.sock
             ours.close()
             _become_template(theirs, parent)
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-            _serve_requests(theirs, factory())
+            _serve_requests(theirs, factory)
         finally:
             os._exit(1)
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
@@ -208,7 +196,7 @@ def serve_template(descriptor: int) -> None:
         head = requests.recv(8, socket.MSG_WAITALL)
         data = requests.recv(int.from_bytes(head, "little"), socket.MSG_WAITALL)
         try:
-            _serve_requests(requests, pickle.loads(data)())
+            _serve_requests(requests, pickle.loads(data))
         finally:
             os._exit(1)
 
@@ -231,8 +219,9 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
-def _serve_requests(requests: socket.socket, function: Callable[[Any], Any]) -> NoReturn:
+def _serve_requests(requests: socket.socket, factory: Factory[Any, Any]) -> NoReturn:
     """Fork a worker for each connection that comes, until the other side closes."""
+    function: Callable[[Any], Any] | None = None
     workers: set[int] = set()
     own = os.getpid()
     while True:
@@ -244,6 +233,7 @@ def _serve_requests(requests: socket.socket, function: Callable[[Any], Any]) -> 
                 os.kill(worker, signal.SIGKILL)
                 os.waitpid(worker, 0)
             os._exit(0)
+        function = function or factory()
         worker = os.fork()
         if worker == 0:
             try:

@@ -16,6 +16,7 @@ from crossarc.app.files import (
     OutputOption,
     Progress,
     SourceFormatOption,
+    WorkersOption,
     counted,
     open_treebank,
     report_skipped,
@@ -76,6 +77,7 @@ def analyze(
         ),
     ] = False,
     source: SourceFormatOption = Format.conllu,
+    workers: WorkersOption = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
     """What constraints on trees would cost and save.
@@ -102,7 +104,7 @@ def analyze(
             write(DEGREE_FORMATS[layout](degrees).encode(errors="replace"))
         return
     studies = [
-        (name, _study(file, source, on_error, order, show, has_page=html is not None))
+        (name, _study(file, source, on_error, order, show, workers, has_page=html is not None))
         for name, file in zip(names, files, strict=True)
     ]
     if show is not None:
@@ -142,6 +144,7 @@ def _study(
     on_error: OnError,
     order: PairOrder,
     show: str | None,
+    workers: int | None,
     *,
     has_page: bool,
 ) -> ConstraintStudy:
@@ -156,7 +159,9 @@ def _study(
         examples = Examples(limit=None, only=show)
     headless = Headless(reader.name)
     sentences = headless.watch(Progress(reader))
-    study = study_constraints(sentences, constraints, order=order.value, examples=examples)
+    study = study_constraints(
+        sentences, constraints, order=order.value, examples=examples, threads=workers
+    )
     report_skipped(reader)
     _check_trees(study.sentences, study.profile.incomplete, reader.name)
     headless.report()

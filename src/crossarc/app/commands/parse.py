@@ -102,6 +102,14 @@ def parse(
             show_default=False,
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|ADDRESS",
+            help="With -o FOLDER/: parse on a Ray cluster, a file at a time on each core.",
+            show_default=False,
+        ),
+    ] = None,
     on_error: OnErrorOption = OnError.stop,
 ) -> None:
     """Parse sentences or raw text.
@@ -131,16 +139,18 @@ def parse(
         ParseOptions.build(dict(options), text=form is not None)
     shards = share(_shards(paths, output), part)
     is_folder = _is_folder(output)
-    if resume and (not is_folder or "-" in paths):
-        raise typer.BadParameter(
-            "finished inputs are remembered in a folder: give files, and -o FOLDER/",
-            param_hint="--resume",
-        )
+    for flag, is_given in (("--resume", resume), ("--ray", ray is not None)):
+        if is_given and (not is_folder or "-" in paths):
+            raise typer.BadParameter(
+                "goes from files to a folder: give files, and -o FOLDER/", param_hint=flag
+            )
     name = chosen_model(model, form is not None)
     job = _Job(name, options, form, on_error)
     if resume:
         shards = job.unfinished(shards)
-    if shards:
+    if shards and ray is not None:
+        job.run_on_cluster(shards, ray)
+    elif shards:
         job.run(shards, is_folder)
 
 
@@ -258,6 +268,19 @@ class _Job:
                     outcome = self._stream(corpus, shard)
                 report(outcome)
 
+    def run_on_cluster(self, shards: list[Shard], address: str) -> None:
+        """Parse all inputs on a cluster."""
+        from crossarc.scale.cluster import ShardParser, cluster, parse_on_cluster
+        from crossarc.scale.corpus import Shard
+
+        parser = ShardParser(
+            self.model, self.options, self.form, self.recipe, self.on_error is OnError.skip
+        )
+        absolute = [Shard(*map(_absolute, one)) for one in shards]
+        actors = self.options["threads"]
+        with cluster(address) as ray:
+            parse_on_cluster(ray, parser, absolute, actors=actors, on_outcome=report)
+
     def _stream(self, corpus: CorpusParser, shard: Shard) -> Outcome:
         """Parse one input to a file or standard output."""
         from crossarc.scale.corpus import parse_shard
@@ -272,6 +295,13 @@ class _Job:
             stream=stream,
             on_wait=None if stream is None else sys.stdout.buffer.flush,
         )
+
+
+def _absolute(path: str) -> str:
+    """The path as processes with another working directory need it."""
+    from crossarc.scale.paths import is_url
+
+    return path if is_url(path) else os.path.abspath(path)
 
 
 def report(outcome: Outcome) -> None:

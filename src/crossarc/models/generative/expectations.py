@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import types
@@ -19,7 +19,7 @@ from crossarc.inference.runtime.lockstep import MARGINALS
 from crossarc.kernels import READ_FLOAT, kernel
 from crossarc.parallel import over_ranges
 
-__all__ = ["ArcChunk", "ArcExpectations", "in_shards"]
+__all__ = ["ArcChunk", "ArcExpectations", "ShardSums", "in_shards"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,6 +61,14 @@ class ArcChunk(NamedTuple):
     parameters: Index
 
 
+class ShardSums(NamedTuple):
+    """Of one shard: its sentences, the log Z of each, and expected counts."""
+
+    members: Ints
+    totals: Floats
+    counts: Floats
+
+
 class ArcExpectations:
     """log Z and expected counts over a corpus.
 
@@ -90,6 +98,38 @@ class ArcExpectations:
             scores: one for each parameter; -inf forbids its arcs.
         """
         return self.under(partial(self.gather, scores))
+
+    def shards(self) -> list[ArcExpectations]:
+        """The parts that have counts of their own, to be summed elsewhere.
+
+        `combined([one.summed(scores) for one in shards])` is `__call__(scores)`, to the last digit.
+        """
+        count = _shard_count(len(self.chunks), self._parameters + 1)
+        kind: Any = {"projective": self._projective, "single": self._single, "threads": 1}
+        return [
+            ArcExpectations(self.chunks[k::count], self._sentences, self._parameters, **kind)
+            for k in range(count)
+        ]
+
+    def summed(self, scores: Floats) -> ShardSums:
+        """log Z of the sentences of each chunk, and expected counts, chunk by chunk in order."""
+        counts = np.zeros(self._parameters + 1)
+        totals = []
+        for chunk in self.chunks:
+            found, marginals = self.solve(self.gather(scores, chunk), chunk)
+            _scatter(chunk.parameters, marginals, counts)
+            totals.append(found)
+        members = [chunk.members for chunk in self.chunks]
+        none = np.empty(0, np.int64)
+        return ShardSums(np.concatenate([none, *members]), np.concatenate([none, *totals]), counts)
+
+    def combined(self, sums: Sequence[ShardSums]) -> tuple[Floats, Floats]:
+        """log Z of each sentence and the expected count of each parameter, from those of shards."""
+        totals = np.zeros(self._sentences)
+        for one in sums:
+            totals[one.members] = one.totals
+        counts = np.stack([one.counts for one in sums]).sum(axis=0)
+        return totals, counts[:-1]
 
     def gather(self, scores: Floats, chunk: ArcChunk) -> Floats:
         """The scores of a chunk's arcs, from those of the parameters."""
@@ -136,7 +176,7 @@ def in_shards(
 
     Pieces go to a number of shards that depends on `size` only, each with counts of its own.
     """
-    shards = max(1, min(_MOST_SHARDS, _MOST_COUNTS // size, len(pieces)))
+    shards = _shard_count(len(pieces), size)
     counts = np.zeros((shards, size))
 
     def work(begin: int, end: int) -> None:
@@ -147,3 +187,7 @@ def in_shards(
     over_ranges(work, [sum(costs[shard::shards]) for shard in range(shards)], threads)
     total: Floats = counts.sum(axis=0)
     return total
+
+
+def _shard_count(pieces: int, size: int) -> int:
+    return max(1, min(_MOST_SHARDS, _MOST_COUNTS // size, pieces))
