@@ -39,7 +39,7 @@ _OPTIMIZERS = {
     "mira": ("stochastic",),
 }
 _PASSES = {"stochastic": 6, "cg": 50, "lbfgs": 50, "eg": 30}
-_PATIENCE = {"stochastic": 2, "cg": 10, "lbfgs": 10, "eg": 5}
+_PATIENCE = {"stochastic": 2, "cg": 10, "lbfgs": 10, "eg": 10}
 
 # How long training takes, in trainings of first order.
 _COSTS = {1: 1.0, 2: 6.0, 3: 15.0}
