@@ -43,18 +43,19 @@ def test_the_minimum_is_that_of_scipy(descent: type[Descent]) -> None:
     assert len(values) < 80
 
 
+@pytest.mark.parametrize("stop", range(1, 9))
 @pytest.mark.parametrize("descent", [ConjugateGradient, LBFGS])
-def test_a_run_that_is_resumed_makes_the_same_steps(descent: type[Descent]) -> None:
+def test_a_run_that_is_resumed_makes_the_same_steps(descent: type[Descent], stop: int) -> None:
     function, start = softplus_problem()
     whole, first = descent(function, start), descent(function, start)
     for _ in range(12):
         whole.iterate()
-    for _ in range(5):
+    for _ in range(stop):
         first.iterate()
     state = {name: array.copy() for name, array in first.state().items()}
     second = descent(function, np.zeros(12))
     second.load_state(state)
-    for _ in range(7):
+    for _ in range(12 - stop):
         second.iterate()
     assert second.point.tolist() == whole.point.tolist()
     assert second.value == whole.value

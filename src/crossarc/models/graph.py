@@ -39,7 +39,7 @@ _OPTIMIZERS = {
     "mira": ("stochastic",),
 }
 _PASSES = {"stochastic": 6, "cg": 50, "lbfgs": 50, "eg": 30}
-_PATIENCE = {"stochastic": 2, "cg": 10, "lbfgs": 10, "eg": 5}
+_PATIENCE = {"stochastic": 2, "cg": 10, "lbfgs": 10, "eg": 10}
 
 # How long training takes, in trainings of first order.
 _COSTS = {1: 1.0, 2: 6.0, 3: 15.0}
@@ -58,7 +58,8 @@ class GraphOptions(TrainOptions):
             "cg" (conjugate gradient), "lbfgs" and "eg" (exponentiated gradient) to the optimum of
             C times the sum of losses plus |w|^2 / 2 (Koo et al. 2007), C being `c`.
         c: of the objective; for MIRA the most that a sentence may change the weights by. By default
-            AdaGrad has its own penalties; of MIRA 0.1, max-margin 0.03, log-linear models 0.5.
+            AdaGrad has its own penalties; of MIRA 0.1, max-margin 0.03, log-linear models 0.5, by
+            exponentiated gradient 0.05.
         passes: by default 6, 50 of "cg" and "lbfgs", 30 of "eg".
         kbest, cost_augmented: for MIRA of first order, how many trees must be beaten, and whether
             they are the best by score and errors or by score alone.

@@ -65,8 +65,10 @@ _OBJECTIVES: dict[str, Objective] = {
     "perceptron": perceptron,
 }
 _DESCENTS: dict[str, type[Descent]] = {"cg": ConjugateGradient, "lbfgs": LBFGS}
-# Where no C is given.
+# Where no C is given. The first rate of exponentiated gradient is 1 / C, and overshoots where C is
+# large: the objective then falls for many passes before the rate is small enough.
 _C = {"loglinear": 0.5, "maxmargin": 0.03, "mira": 0.1}
+_DUAL_C = {"loglinear": 0.05, "maxmargin": 0.03}
 # Exponentiated gradient leaves marginals for later that change by less.
 _LEAST_CHANGE = 1e-5
 _LABEL_PASSES, _LABEL_RATE = 6, 0.1
@@ -228,10 +230,10 @@ def trees_of(options: GraphOptions) -> Trees:
 
 def arc_learner(problem: ArcProblem, options: GraphOptions) -> ArcLearner:
     """The learner of the weights of arcs that the options name."""
-    c = options.c or _C.get(options.learner, 1.0)
     if options.optimizer == "eg":
-        margin = options.learner == "maxmargin"
+        margin, c = options.learner == "maxmargin", options.c or _DUAL_C[options.learner]
         return DualLearner(problem, margin=margin, c=c, least=_LEAST_CHANGE)
+    c = options.c or _C.get(options.learner, 1.0)
     if options.optimizer in _DESCENTS:
         return DescentLearner(problem, log_linear, _DESCENTS[options.optimizer], c=c)
     if options.learner == "mira":
