@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.errors import ModelError
+from crossarc.models.checks import Fields
 from crossarc.treebank import Sentence
 from crossarc.treebank.columns import COLUMNS, DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS
 
@@ -23,6 +26,7 @@ __all__ = [
     "Encoded",
     "Encoder",
     "Vocabulary",
+    "restored_permissions",
     "seen_labels",
 ]
 
@@ -35,6 +39,8 @@ PADDING = 2
 #: Reserved codes: strings that were not seen often enough share UNKNOWN, what lies outside a
 #: sentence is BOUNDARY, the artificial root is ROOT.
 UNKNOWN, BOUNDARY, ROOT, FIRST = range(4)
+# Attributes are words of templates, in which a sign and a digit are the distance of another word.
+_ATTRIBUTE = re.compile(r"[^\s|@=]*(?<![+-])[^\s|@=]")
 # A text may bring ever new FEATS: the cache of their codes is emptied when it has so many.
 _CACHE_SIZE = 50_000
 
@@ -189,7 +195,8 @@ class Encoder:
             names[pair.partition("=")[0]] += count
         words = sum(map(len, sentences))
         ranked = sorted(names, key=lambda name: (-names[name], name))
-        used = [name for name in ranked if names[name] * 100 >= words][:max_attributes]
+        usable = [name for name in ranked if _ATTRIBUTE.fullmatch(name)]
+        used = [name for name in usable if names[name] * 100 >= words][:max_attributes]
         values = Vocabulary.build(p for p in feats.elements() if p.partition("=")[0] in used)
         return cls(columns, used, values)
 
@@ -263,10 +270,14 @@ class Encoder:
         }
 
     @classmethod
-    def restore(cls, metadata: dict[str, Any]) -> Encoder:
+    def restore(cls, metadata: Mapping[str, Any]) -> Encoder:
         """The encoder that `metadata` describes."""
-        columns = [Vocabulary(strings) for strings in metadata["columns"]]
-        return cls(columns, metadata["attributes"], Vocabulary(metadata["values"]))
+        about = Fields(metadata, "the encoder")
+        columns = [Fields({"columns": one}).texts("columns") for one in about.items("columns")]
+        attributes = about.texts("attributes")
+        if len(columns) != len(COLUMN_ATOMS) or not all(map(_ATTRIBUTE.fullmatch, attributes)):
+            raise ModelError("the model has columns or attributes that no treebank has")
+        return cls(list(map(Vocabulary, columns)), attributes, Vocabulary(about.texts("values")))
 
 
 def seen_labels(sentences: Sequence[Sentence]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
@@ -283,6 +294,16 @@ def seen_labels(sentences: Sequence[Sentence]) -> tuple[tuple[str, ...], NDArray
     labels = Vocabulary.build(label for label, _ in arcs.elements()).strings
     seen = np.array([[arcs[label, kind] > 0 for label in labels] for kind in (True, False)])
     return labels, seen | ~seen.any(axis=1, keepdims=True)
+
+
+def restored_permissions(about: Fields, labels: int) -> NDArray[np.bool_]:
+    """What `seen_labels` gave, from the metadata of a model: (2, labels)."""
+    permitted = np.zeros((2, labels), np.bool_)
+    for row, name in zip(permitted, ("root_labels", "other_labels"), strict=True):
+        row[about.below(name, labels)] = True
+        if not row.any():
+            raise ModelError(f"{name} of the model are none: train it again")
+    return permitted
 
 
 def _pairs(field: str) -> Iterable[str]:
