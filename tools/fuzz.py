@@ -98,7 +98,9 @@ def _chunk(
         status = 0
         for number in range(first, first + _CHUNK):
             shared[:] = number.to_bytes(8, "little")
-            signal.alarm(_SECONDS)
+            # Of processor time: the machine may be busy.
+            signal.alarm(10 * _SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, _SECONDS)
             try:
                 target.check(make(number))
             except BaseException:

@@ -199,6 +199,8 @@ class Model(Target):
         super().__init__(models)
         if models is None:
             raise SystemExit("model: give --models, a folder made by tools/tiny_models.py")
+        # PyTorch's threads do not survive a fork.
+        os.environ["CROSSARC_DEVICE"] = "numpy"
         self._file = Path(tempfile.mkdtemp()) / "model"
         self._sentences = sample()[:2]
         self._content: list[tuple[Any, Any]] = []

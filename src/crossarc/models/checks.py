@@ -82,7 +82,7 @@ class Fields:
     def numbers(self, name: str, count: int) -> NDArray[np.float64]:
         """So many finite numbers."""
         value = self._value(name)
-        if not isinstance(value, list) or len(value) != count:
+        if not isinstance(value, list | tuple) or len(value) != count:
             raise _refused(name, f"a list of {count} numbers", value)
         return np.array([Fields({name: one}).number(name) for one in value])
 
@@ -115,7 +115,7 @@ class Fields:
             least: how many there are at least.
         """
         value = self._value(name)
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
             raise _refused(name, "a list of strings", value)
         if len(value) < least or len(set(value)) < len(value):
             raise _refused(name, f"at least {least} strings, all different", value)
@@ -126,7 +126,7 @@ class Fields:
     def below(self, name: str, count: int) -> NDArray[np.int64]:
         """Whole numbers from 0 to below `count`."""
         value = self._value(name)
-        if not isinstance(value, list) or not all(
+        if not isinstance(value, list | tuple) or not all(
             type(one) is int and 0 <= one < count for one in value
         ):
             raise _refused(name, f"whole numbers from 0 to below {count}", value)
@@ -139,9 +139,9 @@ class Fields:
     def items(self, name: str) -> list[Any]:
         """A list of anything."""
         value = self._value(name)
-        if not isinstance(value, list):
+        if not isinstance(value, list | tuple):
             raise _refused(name, "a list", value)
-        return value
+        return list(value)
 
     def fields(self, name: str) -> Mapping[str, Any]:
         """An object, which is `Fields` to be again."""

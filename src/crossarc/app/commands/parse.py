@@ -22,6 +22,7 @@ from crossarc.app.files import (
     file_stem,
     open_treebank,
     refused_options,
+    report_refused,
     report_skipped,
     stdin_once,
     with_hint,
@@ -107,6 +108,7 @@ def parse(
         "retag": retag,
         "projective": projective,
         "threads": workers,
+        "on_limit": report_refused if on_error is OnError.skip else None,
     }
     with refused_options():
         ParseOptions.build(dict(options), text=form is not None)

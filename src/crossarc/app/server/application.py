@@ -81,6 +81,7 @@ def make_application(
         Route("/metrics", service.show_metrics),
     ]
     service.paths = {route.path for route in routes}
+    # Starlette redirects to other slashes, and fails where a query is not UTF-8.
     application = Starlette(
         routes=routes,
         lifespan=service.lifespan,
@@ -91,6 +92,7 @@ def make_application(
             Exception: _failed,
         },
     )
+    application.router.redirect_slashes = False
     return _Observed(application, service)
 
 
