@@ -240,7 +240,7 @@ def test_files(unit: Any, tmp_path: Path) -> None:
     broken = {name: array.copy() for name, array in tensors.items()}
     broken["modifiers0.0.counts"][0] = np.nan
     write_model(tmp_path / "nan", broken, about)
-    with pytest.raises(ModelError, match="nan: the array modifiers0.0.counts has numbers that"):
+    with pytest.raises(ModelError, match=r"nan: the array modifiers0.0.counts has numbers that"):
         BigramModel.load(tmp_path / "nan")
     del about["tables"]["modifiers"]
     write_model(tmp_path / "parts", tensors, about)
