@@ -168,6 +168,8 @@ HOSTILE: list[tuple[str, Callable[[dict[str, Any], dict[str, Any]], None], str]]
     ("graph", put("parts", "os", value={}), "KeyError"),
     ("graph", put("parts", value=[]), "parts of the model must be an object"),
     ("graph", put("kind", value="../../x"), "no parser of the kind"),
+    ("graph", put("training", "words", value="many"), "words of the model must be a finite number"),
+    ("graph", put(*MODEL, "format", value="a\nb"), "has format 'a.*nb', not 1"),
     ("graph", put("root", value=3), "root of the model must be single or multi"),
 ]
 

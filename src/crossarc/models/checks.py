@@ -43,7 +43,7 @@ def restoring(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        message = str(error)
+        message = " ".join(str(error).split())
         raise ModelError(message if message.startswith(name) else f"{name}: {message}") from None
     except _FAULTS as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())[:200]

@@ -100,7 +100,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
         ) from None
     if version != FORMAT_VERSION:
         raise ModelError(
-            f"{name}: model format {version}, this crossarc reads {FORMAT_VERSION}: "
+            f"{name}: model format {ascii(version)[:40]}, this crossarc reads {FORMAT_VERSION}: "
             "install the version that wrote it, or train the model again"
         )
     if checksum != expected:
@@ -119,7 +119,7 @@ def check_format(
     found = metadata.get("format")
     if found != expected:
         raise ModelError(
-            f"the model has format {found}, not {expected}: "
+            f"the model has format {ascii(found)[:40]}, not {expected}: "
             f"{remedy}, or use the version of crossarc that made it"
         )
 

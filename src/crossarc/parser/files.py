@@ -17,6 +17,8 @@ from crossarc.text import Tokenizer
 __all__ = ["find_model", "read_parts", "shipped_models", "write_parts"]
 
 _FOLDER = Path(__file__).parent / "shipped"
+# What `repr` shows of the training, where it is known.
+_TRAINED = {"sentences", "words", "las", "uas"}
 _SUFFIX = ".crossarc"
 
 
@@ -81,6 +83,9 @@ def read_parts(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         for name in ("projective", "training"):
             (described.flag if name == "projective" else described.fields)(name)
         described.choice("root", ("single", "multi"))
+        training = Fields(described.fields("training"), "training")
+        for name in _TRAINED.intersection(described.fields("training")):
+            training.number(name)
         given = Fields(described.fields("parts"), "parts")
         for name in dict.fromkeys(["model", *described.fields("parts")]):
             own = {
