@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from crossarc.errors import (
         CrossarcError,
         InfeasibleError,
+        LimitError,
         ModelError,
         ScoreError,
         TreebankError,
@@ -72,6 +73,7 @@ _HOMES = {
     "CrossarcError": "errors",
     "HigherOrderTrees": "inference",
     "InfeasibleError": "errors",
+    "LimitError": "errors",
     "ModelError": "errors",
     "ParseOptions": "parser",
     "Parser": "parser",
@@ -102,6 +104,7 @@ __all__ = [
     "CrossarcError",
     "HigherOrderTrees",
     "InfeasibleError",
+    "LimitError",
     "ModelError",
     "ParseOptions",
     "Parser",

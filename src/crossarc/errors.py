@@ -5,7 +5,14 @@ Every message is one line and says what was wrong, where, and what to do about i
 
 from __future__ import annotations
 
-__all__ = ["CrossarcError", "InfeasibleError", "ModelError", "ScoreError", "TreebankError"]
+__all__ = [
+    "CrossarcError",
+    "InfeasibleError",
+    "LimitError",
+    "ModelError",
+    "ScoreError",
+    "TreebankError",
+]
 
 
 class CrossarcError(Exception):
@@ -57,6 +64,10 @@ class ScoreError(CrossarcError, ValueError):
 
 class InfeasibleError(CrossarcError):
     """No tree satisfies the scores and constraints."""
+
+
+class LimitError(CrossarcError, ValueError):
+    """A sentence that would take more memory or time than there is; see docs/limits.md."""
 
 
 class ModelError(CrossarcError, ValueError):

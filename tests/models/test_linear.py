@@ -215,7 +215,7 @@ def test_damaged_models_are_refused() -> None:
     with pytest.raises(ModelError, match="format 7"):
         LinearModel.restore(tensors, metadata | {"format": 7})
     for name in [name for name in tensors if not name.endswith("scale")]:
-        with pytest.raises(ModelError, match="damaged"):
+        with pytest.raises(ModelError, match=r"damaged|too short"):
             LinearModel.restore(tensors | {name: tensors[name][:-9]}, metadata)
 
 

@@ -14,6 +14,7 @@ ROOMS = (
     "errors",
     "kernels",
     "once",
+    "limits",
     "parallel",
     "trees",
     "treebank",

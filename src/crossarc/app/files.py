@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
-from crossarc.errors import ModelError
+from crossarc.errors import LimitError, ModelError
 from crossarc.models.kinds import OptionError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = [
     "open_treebank",
     "read_trees",
     "refused_options",
+    "report_refused",
     "report_skipped",
     "stdin_once",
     "treebank_names",
@@ -191,6 +192,11 @@ def report_skipped(reader: Skipping) -> None:
             f"the first: {reader.first_problem}",
             file=sys.stderr,
         )
+
+
+def report_refused(sentence: Sentence, error: LimitError) -> None:
+    """Say on stderr that a sentence was passed over because it takes too much."""
+    print(f"crossarc: passed over: {error}", file=sys.stderr)
 
 
 def counted(count: int, thing: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,30 @@ from crossarc.inference.questions import dependence, information, likelihood
 from crossarc.inference.runtime.answers import Answers
 from crossarc.inference.runtime.batch import Batch, Scores
 from crossarc.inference.typed import Root, check_root
+from crossarc.limits import require
 from crossarc.once import once
 from crossarc.parallel import thread_count
 from crossarc.trees import Tree
 
-__all__ = ["TreeHooks"]
+__all__ = ["TreeHooks", "require_words"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 T = TypeVar("T")
+
+
+# Sentences that fit any machine.
+_SHORT = 500
+
+
+def require_words(kind: type[TreeHooks], n: int, labels: int, name: str) -> None:
+    """Refuse a sentence of n words for which sums and best trees take too much.
+
+    Raises:
+        LimitError: as `crossarc.limits.require`.
+    """
+    memory = (kind.arc_bytes + 24.0 * (labels if labels > 1 else 0)) * n * n
+    require(memory, kind.cubic_seconds * n**3, f"{kind.__name__} for {name}")
 
 
 class TreeHooks(ABC):
@@ -41,8 +56,27 @@ class TreeHooks(ABC):
         if threads is not None:
             thread_count(threads)
         self.root: Root = root
+        self._require_room(scores)
         self._batch = Batch(scores, lengths)
         self._threads = threads
+
+    #: Of sums over trees and best trees: bytes for each arc, and seconds of a core for n^3 = 1.
+    arc_bytes: ClassVar[float] = 250.0
+    cubic_seconds: ClassVar[float] = 0.6e-9
+
+    def _require_room(self, scores: Scores) -> None:
+        """Refuse a sentence that is too long for the machine, before anything is copied.
+
+        Raises:
+            LimitError: it is.
+        """
+        given = scores if isinstance(scores, list | tuple) else [scores]
+        for index, one in enumerate(given):
+            shape = np.shape(one)
+            n = max(0, shape[-1 if len(shape) < 3 else 1] - 1) if shape else 0
+            if n > _SHORT:
+                name = f"sentence {index} of {n:,} words" if len(given) > 1 else f"{n:,} words"
+                require_words(type(self), n, math.prod(shape[3 if len(shape) > 3 else 2 :]), name)
 
     # Hooks that a sub-class must provide, for all sentences or for sentence `index`.
 

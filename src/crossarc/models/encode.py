@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
+from crossarc.models.checks import Fields
 from crossarc.treebank import Sentence
 from crossarc.treebank.columns import COLUMNS, DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS
 
@@ -40,6 +42,8 @@ PADDING = 2
 #: Reserved codes: strings that were not seen often enough share UNKNOWN, what lies outside a
 #: sentence is BOUNDARY, the artificial root is ROOT.
 UNKNOWN, BOUNDARY, ROOT, FIRST = range(4)
+# Attributes are words of templates, in which a sign and a digit are the distance of another word.
+_ATTRIBUTE = re.compile(r"[^\s|@=]*(?<![+-])[^\s|@=]")
 # A text may bring ever new FEATS: the cache of their codes is emptied when it has so many.
 _CACHE_SIZE = 50_000
 
@@ -194,7 +198,8 @@ class Encoder:
             names[pair.partition("=")[0]] += count
         words = sum(map(len, sentences))
         ranked = sorted(names, key=lambda name: (-names[name], name))
-        used = [name for name in ranked if names[name] * 100 >= words][:max_attributes]
+        usable = [name for name in ranked if _ATTRIBUTE.fullmatch(name)]
+        used = [name for name in usable if names[name] * 100 >= words][:max_attributes]
         values = Vocabulary.build(p for p in feats.elements() if p.partition("=")[0] in used)
         return cls(columns, used, values)
 
@@ -268,10 +273,14 @@ class Encoder:
         }
 
     @classmethod
-    def restore(cls, metadata: dict[str, Any]) -> Encoder:
+    def restore(cls, metadata: Mapping[str, Any]) -> Encoder:
         """The encoder that `metadata` describes."""
-        columns = [Vocabulary(strings) for strings in metadata["columns"]]
-        return cls(columns, metadata["attributes"], Vocabulary(metadata["values"]))
+        about = Fields(metadata, "the encoder")
+        columns = [Fields({"columns": one}).texts("columns") for one in about.items("columns")]
+        attributes = about.texts("attributes")
+        if len(columns) != len(COLUMN_ATOMS) or not all(map(_ATTRIBUTE.fullmatch, attributes)):
+            raise ModelError("the model has columns or attributes that no treebank has")
+        return cls(list(map(Vocabulary, columns)), attributes, Vocabulary(about.texts("values")))
 
 
 def seen_labels(sentences: Sequence[Sentence]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
@@ -303,10 +312,14 @@ def labels_metadata(labels: tuple[str, ...], permitted: NDArray[np.bool_]) -> di
     return {"labels": labels, "root_labels": at_root, "other_labels": elsewhere}
 
 
-def permitted_labels(metadata: Mapping[str, Any]) -> NDArray[np.bool_]:
-    """`permitted` of `labels_metadata`."""
-    numbers = np.arange(len(metadata["labels"]))
-    return np.array([np.isin(numbers, metadata[key]) for key in ("root_labels", "other_labels")])
+def permitted_labels(about: Fields, labels: int) -> NDArray[np.bool_]:
+    """`permitted` of `labels_metadata`: (2, labels)."""
+    permitted = np.zeros((2, labels), np.bool_)
+    for row, name in zip(permitted, ("root_labels", "other_labels"), strict=True):
+        row[about.below(name, labels)] = True
+        if not row.any():
+            raise ModelError(f"{name} of the model are none: train it again")
+    return permitted
 
 
 def forbid_labels(scores: NDArray[np.float64], heads: Ints, permitted: NDArray[np.bool_]) -> None:

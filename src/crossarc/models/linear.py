@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.models.checks import Fields, weights_fit
 from crossarc.models.encode import (
     Encoded,
     Encoder,
@@ -27,7 +28,7 @@ from crossarc.models.explain import LinearFeatures
 from crossarc.models.features import arc_plan, label_plan
 from crossarc.models.labels import log_softmax
 from crossarc.models.protocol import ArcIndex, Described
-from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer, Scorer
+from crossarc.models.scorers import TABLE_BITS, Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.slots import TAGS
 from crossarc.models.storage import check_format
 from crossarc.treebank import Sentence
@@ -175,15 +176,19 @@ class LinearModel(Described):
             ModelError: the model has another format, or its parts do not fit each other.
         """
         check_format(metadata, _FORMAT)
+        about = Fields(metadata)
+        bits = {name: about.whole(f"{name}_bits", *TABLE_BITS) for name in ("arc", "label")}
+        for name, own in bits.items():
+            weights_fit(tensors, f"{name}_slots", own)
         model = cls(
-            Encoder.restore(metadata["encoder"]),
-            metadata["labels"],
-            arc_bits=metadata["arc_bits"],
-            label_bits=metadata["label_bits"],
+            Encoder.restore(about.fields("encoder")),
+            about.texts("labels", written=True, least=1),
+            arc_bits=bits["arc"],
+            label_bits=bits["label"],
         )
-        model.permitted = permitted_labels(metadata)
-        model.arc_temperature = metadata["arc_temperature"]
-        model.label_temperature = metadata["label_temperature"]
+        model.permitted = permitted_labels(about, len(model.labels))
+        model.arc_temperature = about.number("arc_temperature", 0.0)
+        model.label_temperature = about.number("label_temperature", 0.0)
         for name, scorer in model._scorers.items():
             scorer.restore({part: tensors[f"{name}_{part}"] for part in Scorer.PARTS})
         return model

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from crossarc.learning import GROUPS, Rule, WeightTable
 from crossarc.models.arcs import score_arcs
+from crossarc.models.checks import tensor
 from crossarc.models.encode import Encoded
 from crossarc.models.features import Plan
 from crossarc.models.labels import ALIGNMENT, score_labels
@@ -21,7 +22,7 @@ from crossarc.models.protocol import ArcIndex
 from crossarc.models.storage import pack, prune, quantised, unpack
 from crossarc.parallel import over_ranges
 
-__all__ = ["LEAST_DERIVATIVE", "ArcScorer", "Arcs", "LabelScorer", "Scorer"]
+__all__ = ["LEAST_DERIVATIVE", "TABLE_BITS", "ArcScorer", "Arcs", "LabelScorer", "Scorer"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -32,6 +33,8 @@ T = TypeVar("T")
 
 #: Arcs with a smaller derivative change no weight: most arcs, after a pass or two.
 LEAST_DERIVATIVE = 1e-4
+#: The least and most bits of a slot: in a part of a table 5, and all in 32 bits with a window more.
+TABLE_BITS = 5 + GROUPS.bit_length() - 1, 30
 # Arcs are labelled in pieces of this size, so that threads have work to share.
 _PIECE = 256
 
@@ -75,7 +78,7 @@ class Scorer:
     def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
         """Set weights that were saved."""
         self.weights = unpack(tensors["slots"], tensors["weights"], len(self.weights))
-        self.scale = float(tensors["scale"][0])
+        self.scale = float(tensor(tensors, "scale", np.float64, (1,))[0])
 
 
 class ArcScorer(Scorer):

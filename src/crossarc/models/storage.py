@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import mmap
 import os
 from collections.abc import Mapping
@@ -90,16 +91,19 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
         header, arrays = _parts(mapped)
         about = json.loads(header["__metadata__"][_KEY])
         version, checksum, metadata = about["version"], about["checksum"], about["metadata"]
-    except (ValueError, KeyError, TypeError, AttributeError):
+        if not isinstance(metadata, dict):
+            raise TypeError(type(metadata))
+        expected = _checksum(arrays, metadata)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise ModelError(
             f"{name}: not a model file of crossarc: give a file written by `crossarc train`"
         ) from None
     if version != FORMAT_VERSION:
         raise ModelError(
-            f"{name}: model format {version}, this crossarc reads {FORMAT_VERSION}: "
+            f"{name}: model format {ascii(version)[:40]}, this crossarc reads {FORMAT_VERSION}: "
             "install the version that wrote it, or train the model again"
         )
-    if checksum != _checksum(arrays, metadata):
+    if checksum != expected:
         raise ModelError(f"{name}: the file is damaged (its checksum differs): copy it again")
     return arrays, metadata
 
@@ -115,7 +119,7 @@ def check_format(
     found = metadata.get("format")
     if found != expected:
         raise ModelError(
-            f"the model has format {found}, not {expected}: "
+            f"the model has format {ascii(found)[:40]}, not {expected}: "
             f"{remedy}, or use the version of crossarc that made it"
         )
 
@@ -125,14 +129,28 @@ def _parts(mapped: mmap.mmap) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     length = int.from_bytes(mapped[:_LENGTH_BYTES], "little")
     start = _LENGTH_BYTES + length
     header = json.loads(mapped[_LENGTH_BYTES:start])
-    arrays = {}
+    arrays, ranges = {}, []
     for name, entry in header.items():
         if name == "__metadata__":
             continue
         begin, end = entry["data_offsets"]
         dtype = np.dtype(_DTYPES[entry["dtype"]])
-        flat = np.frombuffer(mapped, dtype, (end - begin) // dtype.itemsize, start + begin)
-        arrays[name] = flat.reshape(entry["shape"])
+        shape = [int(size) for size in entry["shape"]]
+        # Kernels read arrays as their types say: the system must lay them out as the file does.
+        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != end - begin:
+            raise ValueError(name)
+        flat = np.empty(0, dtype)
+        if end > begin:
+            flat = np.frombuffer(mapped, dtype, math.prod(shape), start + begin)
+        flat.flags.writeable = False
+        arrays[name] = flat.reshape(shape)
+        if not arrays[name].flags.aligned:
+            raise ValueError(name)
+        ranges.append((begin, end))
+    # Arrays follow each other without gaps, so that they are not larger than the file together.
+    ends = [0, *(end for _, end in sorted(ranges))]
+    if [begin for begin, _ in sorted(ranges)] != ends[:-1] or start + ends[-1] != len(mapped):
+        raise ValueError("the arrays do not fill the file")
     return header, arrays
 
 
@@ -174,7 +192,10 @@ def pack(weights: Shorts) -> tuple[NDArray[np.uint8], Shorts]:
 
 def unpack(bits: NDArray[np.uint8], values: Shorts, size: int) -> Shorts:
     """The inverse of `pack`."""
-    used = np.unpackbits(bits, count=size).astype(bool) if len(bits) * 8 >= size else np.empty(0)
+    fits = bits.dtype == np.uint8 and values.dtype == np.int16 and bits.ndim == values.ndim == 1
+    used = np.empty(0)
+    if fits and 0 <= 8 * len(bits) - size < 8:
+        used = np.unpackbits(bits, count=size).astype(bool)
     if len(used) != size or np.count_nonzero(used) != len(values):
         raise ModelError("the weights of the model do not fit its table: the file is damaged")
     weights = np.zeros(size, np.int16)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError, TreebankError
+from crossarc.models.checks import Fields, column_text
 from crossarc.models.tagging.classes import Classes, Tag
 from crossarc.models.tagging.lemmas import Lemmatizer
 from crossarc.models.tagging.perceptron import BITS, tag_words
@@ -236,17 +237,24 @@ class Tagger:
             ModelError: something is missing or does not fit together.
         """
         try:
-            classes = Classes([Tag(*tag) for tag in metadata["tags"]])
+            about = Fields(metadata, "the tagger")
+            classes = Classes([Tag(*map(column_text, tag)) for tag in about.items("tags")])
+            if not classes.tags:
+                raise ValueError("there are no tags")
             size = (1 << BITS) + classes.part_count
             weights = unpack(tensors["tag_distances"], tensors["tag_values"], size)
             lemmatizer = None
-            if metadata["lemmas"] is not None:
+            if not about.is_none("lemmas"):
                 arrays = {
                     name: tensors[f"lemma_{name}"] for name in ("distances", "values", "known")
                 }
-                lemmatizer = Lemmatizer.restore(classes, arrays, metadata["lemmas"])
-            emoticon = metadata["emoticon"]
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+                lemmatizer = Lemmatizer.restore(classes, arrays, about.fields("lemmas"))
+            emoticon = None
+            if not about.is_none("emoticon"):
+                emoticon = about.whole("emoticon", 0, len(classes.tags) - 1)
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+            if isinstance(error, ModelError):
+                raise
             raise ModelError(
                 f"the model has no tagger that can be read ({error!r}): train it again"
             ) from None

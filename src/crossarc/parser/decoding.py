@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.errors import ModelError
+from crossarc.errors import LimitError, ModelError
 from crossarc.inference import (
     HigherOrderTrees,
     ProjectiveTrees,
@@ -19,6 +19,8 @@ from crossarc.inference import (
     constrain,
 )
 from crossarc.inference.factors import Parts
+from crossarc.inference.forest.trees import ForestTrees
+from crossarc.limits import require
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import (
     ArcIndex,
@@ -46,6 +48,12 @@ _NEGLIGIBLE = 1e-9
 # Heads with less probability have less than 1e-4 nats of information.
 _RARE = 1e-5
 _ARCS_AT_ONCE = 20_000
+# Sentences that need no estimate. Measured, for each arc: bytes and seconds of a core of scoring;
+# for n^3 = 1: those of a forest.
+_ALWAYS_FITS = 500
+_SCORE_BYTES, _SCORE_SECONDS = 60.0, 2e-6
+_FOREST_BYTES, _FOREST_SECONDS = 7.0, 1.4e-8
+_REMEDY = "split it, use a model of the kind 'covington'"
 _APPROXIMATE = {"probabilities": "approximate"}
 # Probabilities are written with four decimals.
 _crossing = partial(HigherOrderTrees, bp_tolerance=1e-6)
@@ -56,6 +64,9 @@ class Decoder(Protocol):
 
     def check(self, options: ParseOptions) -> None:
         """Refuse options that the model cannot serve: ModelError."""
+
+    def require(self, sentence: Sentence, options: ParseOptions) -> None:
+        """Refuse a sentence that is too long for what is asked: LimitError."""
 
     def parse(self, sentences: Sequence[Sentence], options: ParseOptions) -> Iterator[Sentence]:
         """Fill in the sentences, which are changed; with `kbest`, several of each."""
@@ -100,6 +111,33 @@ class ScoreDecoder:
 
     def check(self, options: ParseOptions) -> None:
         """All options can be served."""
+
+    def require(self, sentence: Sentence, options: ParseOptions) -> None:
+        """Refuse a sentence whose arcs, labels or trees take too much memory or time.
+
+        Raises:
+            LimitError: it does.
+        """
+        n = len(sentence)
+        if n <= _ALWAYS_FITS:
+            return
+        order = getattr(self.model, "order", 1)
+        name = _named(sentence)
+        if order > 1 and n > ForestTrees.max_words:
+            raise LimitError(
+                f"{name} has {n:,} words, and a model of order {order} parses at most "
+                f"{ForestTrees.max_words:,}: split it, or use a model of order 1 or of the kind "
+                "'covington'"
+            )
+        family = self._family(options)
+        lists = options.kbest is not None
+        bytes_an_arc = _SCORE_BYTES + family.arc_bytes
+        bytes_an_arc += 32.0 * len(self.model.labels) if lists else 0.0
+        seconds = _SCORE_SECONDS * n**2 + family.cubic_seconds * n**3
+        memory = bytes_an_arc * n * n
+        if lists and issubclass(family, ForestTrees):
+            memory, seconds = memory + _FOREST_BYTES * n**3, seconds + _FOREST_SECONDS * n**3
+        require(memory, seconds, f"{name}: parsing {n:,} words", _REMEDY)
 
     def trees(
         self, scores: Any, options: ParseOptions, factors: Mapping[str, Any] | None = None
@@ -289,6 +327,9 @@ class TreeDecoder:
                 "trained: train one with --projective or --nonprojective"
             )
 
+    def require(self, sentence: Sentence, options: ParseOptions) -> None:
+        """Any length: time and memory grow about as the words do."""
+
     def parse(self, sentences: Sequence[Sentence], options: ParseOptions) -> Iterator[Sentence]:
         """Fill in the sentences, which are changed."""
         trees = self.model.parse(sentences, keep_heads=options.keep_heads, threads=options.threads)
@@ -322,6 +363,14 @@ class TreeDecoder:
             f"a parser of the kind {self.model.kind!r} gives one tree and no probabilities: "
             "train one of the kind 'graph'"
         )
+
+
+def _named(sentence: Sentence) -> str:
+    """What to call a sentence in a message."""
+    place = sentence.source or ""
+    if sentence.sent_id is not None:
+        return f"{place} (sentence {sentence.sent_id})" if place else f"sentence {sentence.sent_id}"
+    return place or "the sentence"
 
 
 class _Inferred(NamedTuple):

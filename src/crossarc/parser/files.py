@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crossarc.errors import ModelError
+from crossarc.models.checks import Fields, restoring
 from crossarc.models.kinds import OptionError, find_kind, kind_names, quoted
 from crossarc.models.storage import read_model, write_model
 from crossarc.models.tagger import Tagger
@@ -16,6 +17,8 @@ from crossarc.text import Tokenizer
 __all__ = ["find_model", "read_parts", "shipped_models", "write_parts"]
 
 _FOLDER = Path(__file__).parent / "shipped"
+# What `repr` shows of the training, where it is known.
+_TRAINED = {"sentences", "words", "las", "uas"}
 _SUFFIX = ".crossarc"
 
 
@@ -75,11 +78,20 @@ def read_parts(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "tokenizer": Tokenizer.restore,
     }
     parts = {}
-    for name, about in metadata["parts"].items():
-        own = {
-            key.partition(".")[2]: array
-            for key, array in tensors.items()
-            if key.partition(".")[0] == name
-        }
-        parts[name] = restore[name](own, about)
+    with restoring(path):
+        described = Fields(metadata)
+        for name in ("projective", "training"):
+            (described.flag if name == "projective" else described.fields)(name)
+        described.choice("root", ("single", "multi"))
+        training = Fields(described.fields("training"), "training")
+        for name in _TRAINED.intersection(described.fields("training")):
+            training.number(name)
+        given = Fields(described.fields("parts"), "parts")
+        for name in dict.fromkeys(["model", *described.fields("parts")]):
+            own = {
+                key.partition(".")[2]: array
+                for key, array in tensors.items()
+                if key.partition(".")[0] == name
+            }
+            parts[name] = restore[name](own, dict(given.fields(name)))
     return parts, metadata

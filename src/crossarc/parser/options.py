@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Self, TypedDict
+from typing import Any, Self, TypeAlias, TypedDict
 
+from crossarc.errors import LimitError
 from crossarc.models.kinds import OptionError
+from crossarc.treebank import Sentence
 
-__all__ = ["ParseKeywords", "ParseOptions"]
+__all__ = ["OnLimit", "ParseKeywords", "ParseOptions"]
+
+#: What is done with a sentence that is too long.
+OnLimit: TypeAlias = Callable[[Sentence, LimitError], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +30,9 @@ class ParseOptions:
         retag: replace UPOS, XPOS, FEATS and LEMMA by those of the tagger.
         projective: whether trees must be projective; None as the parser was trained.
         threads: `CROSSARC_THREADS`, else all cores; the result does not depend on it.
+        on_limit: called with a sentence that takes more memory or time than there is
+            (docs/limits.md) and the error, and the sentence is left out; without it the error is
+            raised.
 
     Raises:
         OptionError: a value out of range, or options at odds with each other.
@@ -36,6 +45,7 @@ class ParseOptions:
     retag: bool = False
     projective: bool | None = None
     threads: int | None = None
+    on_limit: OnLimit | None = None
 
     def __post_init__(self) -> None:
         if self.kbest is not None and self.kbest < 1:
@@ -77,3 +87,4 @@ class ParseKeywords(TypedDict, total=False):
     retag: bool
     projective: bool | None
     threads: int | None
+    on_limit: OnLimit | None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 import numpy as np
 
-from crossarc.errors import ModelError
+from crossarc.errors import LimitError, ModelError
 from crossarc.models.kinds import RootRule, find_kind
 from crossarc.models.protocol import Described, Model
 from crossarc.models.tagger import Tagger
@@ -292,6 +292,7 @@ class Parser(Described):
             keep_heads, projective: as in `ParseOptions`.
         """
         options = ParseOptions(keep_heads=keep_heads, projective=projective)
+        self._decoder.require(sentence, options)
         [tagged] = self._tagged([sentence], options)
         return self._decoder.distribution(tagged, options)
 
@@ -401,8 +402,25 @@ class Parser(Described):
             raise ModelError("this parser has no tagger: parse without retagging")
 
     def _parsed(self, sentences: Iterable[Sentence], options: ParseOptions) -> Iterator[Sentence]:
-        for batch in full_batches(sentences):
-            yield from self._decoder.parse(self._tagged(batch, options), options)
+        decoder = self._decoder
+        for batch in full_batches(self._within_limits(sentences, options)):
+            yield from decoder.parse(self._tagged(batch, options), options)
+
+    def _within_limits(
+        self, sentences: Iterable[Sentence], options: ParseOptions
+    ) -> Iterator[Sentence]:
+        """The sentences, without those that are too long for the decoder."""
+        decoder = self._decoder
+        for sentence in sentences:
+            if isinstance(sentence, Sentence):
+                try:
+                    decoder.require(sentence, options)
+                except LimitError as error:
+                    if options.on_limit is None:
+                        raise
+                    options.on_limit(sentence, error)
+                    continue
+            yield sentence
 
     def _tagged(self, sentences: list[Sentence], options: ParseOptions) -> list[Sentence]:
         """Copies of the sentences, with tags."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from crossarc.text.characters import lower_case
@@ -68,6 +68,10 @@ class Rule(NamedTuple):
         if form[:1].isupper() and words[0][:1].islower():
             words[0] = words[0][0].upper() + words[0][1:]
         return tuple(words)
+
+
+# What no word can hold, besides the sign for the stem.
+_ENDS = frozenset("\n\r\0")
 
 
 class Split(NamedTuple):
@@ -237,12 +241,21 @@ class Splitter:
     @classmethod
     def restore(cls, metadata: Mapping[str, Any], words: WordSet) -> Splitter:
         """The splitter that gave this metadata and these words."""
-        return cls(
-            [Rule(before, after, tuple(words)) for before, after, *words in metadata["rules"]],
-            {form: dict(found) for form, found in metadata["forms"].items()},
-            {affix: tuple(rules) for affix, rules in metadata["affixes"].items()},
-            words,
-        )
+        rules = [Rule(before, after, tuple(own)) for before, after, *own in metadata["rules"]]
+        forms: dict[str, Counts] = {form: dict(own) for form, own in metadata["forms"].items()}
+        affixes = {affix: tuple(own) for affix, own in metadata["affixes"].items()}
+        used = chain.from_iterable((*forms.values(), *affixes.values()))
+        counts = chain.from_iterable(one.values() for one in forms.values())
+        texts = [text for rule in rules for text in (rule.before, rule.after, *rule.words)]
+        if (
+            not all(type(rule) is int and _KEPT <= rule < len(rules) for rule in used)
+            or any(_KEPT in one for one in affixes.values())
+            or not all(type(count) is int and count > 0 for count in counts)
+            or not all(isinstance(text, str) and not set(text) & _ENDS for text in texts)
+            or not all(rule.words and all(rule.words) for rule in rules)
+        ):
+            raise ValueError("the rules of multiword tokens do not fit each other")
+        return cls(rules, forms, affixes, words)
 
 
 def find_rules(form: str, words: Sequence[str]) -> list[Rule]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError, TreebankError
+from crossarc.text.characters import CLASSES
 from crossarc.text.emission import build_sentence, escape_spaces
 from crossarc.text.features import NOTHING, PARAGRAPH
 from crossarc.text.learned import Learned
@@ -100,17 +101,25 @@ class Tokenizer:
             )
         try:
             arrays: dict[str, Any] = {
-                name: np.ascontiguousarray(tensors[name], kind) for name, kind in _TENSORS.items()
+                name: _array(tensors, name, kind) for name, kind in _TENSORS.items()
             }
-            splitter = Splitter.restore(
-                metadata["multiword"], WordSet(np.ascontiguousarray(tensors["words"], np.uint8))
-            )
+            words = WordSet(_array(tensors, "words", np.uint8))
+            splitter = Splitter.restore(metadata["multiword"], words)
             protected = frozenset(SPAN_KINDS[name] for name in metadata["protected"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ModelError(
                 f"the model has no tokeniser that can be read ({error}): train it again"
             ) from None
         return cls(Learned(**arrays, splitter=splitter, protected=protected))
+
+
+def _array(tensors: Mapping[str, NDArray[Any]], name: str, kind: Any) -> NDArray[Any]:
+    """A tensor, as kernels may index it: of this type, and large enough."""
+    array = tensors[name]
+    least = {"pairs": CLASSES**2, "gaps": CLASSES**2, "inner": 0, "words": 1}.get(name, 2)
+    if array.dtype != kind or array.ndim != 1 or len(array) < least:
+        raise ValueError(f"{name} is {array.dtype} {array.shape}")
+    return array
 
 
 class _Stream:

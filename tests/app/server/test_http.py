@@ -10,9 +10,10 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,6 +46,25 @@ def parser() -> ca.Parser:
 
 def conllu(*sentences: ca.Sentence) -> str:
     return "".join(sentence.to_conllu() for sentence in sentences)
+
+
+def test_odd_addresses_are_refused(server: Server) -> None:
+    """Names that the file system has no room for, and queries that are not UTF-8."""
+    assert server.get("/static/" + "a" * 5000).status == 404
+    assert server.get("/static/..%2f__init__.py").status == 404
+    assert server.get("/static/main.js").status == 200
+    statuses: list[int] = []
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        statuses.append(message.get("status", 0))
+
+    scope = {"type": "http", "method": "GET", "path": "/health/", "query_string": b"\xff"}
+    application = make_application({"none": None})  # type: ignore[dict-item]
+    asyncio.run(application({**scope, "headers": []}, receive, send))
+    assert statuses[0] == 404
 
 
 # ---- /parse

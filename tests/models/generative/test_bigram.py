@@ -240,11 +240,11 @@ def test_files(unit: Any, tmp_path: Path) -> None:
     broken = {name: array.copy() for name, array in tensors.items()}
     broken["modifiers0.0.counts"][0] = np.nan
     write_model(tmp_path / "nan", broken, about)
-    with pytest.raises(ModelError, match="nan: counts of modifiers0 are negative or not finite"):
+    with pytest.raises(ModelError, match=r"nan: the array modifiers0.0.counts has numbers that"):
         BigramModel.load(tmp_path / "nan")
     del about["tables"]["modifiers"]
     write_model(tmp_path / "parts", tensors, about)
-    with pytest.raises(ModelError, match="parts are missing"):
+    with pytest.raises(ModelError, match="modifiers is missing"):
         BigramModel.load(tmp_path / "parts")
     (tmp_path / "text").write_text(json.dumps({}))
     with pytest.raises(ModelError, match="not a model file"):

@@ -444,7 +444,7 @@ def test_files_that_are_refused(tmp_path: Path) -> None:
         ({"kind": "bigram"}, "model: no transition model: give a file that"),
         ({"format": 2}, "model: the model has format 2, not 1"),
         ({"vocabulary": ["a"]}, r"model: parameters\['sh'\] must have shape"),
-        ({"tables": {}}, "model: parts are missing: learn it again"),
+        ({"tables": {}}, "model: first of the model must be an object"),
     ]
     for change, message in changes:
         write_model(file, arrays, about | change)

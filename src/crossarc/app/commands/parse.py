@@ -24,6 +24,7 @@ from crossarc.app.files import (
     counted,
     file_stem,
     refused_options,
+    report_refused,
     report_skipped,
     stdin_once,
 )
@@ -134,6 +135,7 @@ def parse(
         "retag": retag,
         "projective": projective,
         "threads": workers,
+        "on_limit": report_refused if on_error is OnError.skip else None,
     }
     with refused_options():
         ParseOptions.build(dict(options), text=form is not None)

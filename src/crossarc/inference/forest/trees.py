@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.errors import ScoreError
+from crossarc.errors import LimitError
 from crossarc.inference.arithmetic.exact import exact_sum
 from crossarc.inference.distribution import Root, TreeDistribution
 from crossarc.inference.factors import Factor, FactorScores, weighted
@@ -26,6 +26,7 @@ from crossarc.inference.questions.information import has_several_roots
 from crossarc.inference.questions.likelihood import log_prob_under
 from crossarc.inference.runtime.batch import Scores
 from crossarc.inference.typed import Size, per_sentence
+from crossarc.limits import require
 from crossarc.once import once
 from crossarc.trees import Tree
 
@@ -35,6 +36,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 
+# Measured where all arcs are allowed: 6.3 bytes for n^3 = 1, first order. Shorter ones fit.
+_INSTANCE_BYTES, _SHORT = 7.0, 300
 # Instances, items and parts are numbered in 32 bits.
 _MOST_PARTS = 1 << 31
 # So many instances of the forests of a batch are kept, 24 MB or a little more, or one forest.
@@ -145,11 +148,17 @@ class ForestTrees(TreeDistribution[Size]):
     ) -> Forest:
         scores = self._batch.scores(index)
         parts = sum(map(len, values))
-        if len(scores) - 1 > self.max_words or parts >= _MOST_PARTS:
-            raise ScoreError(
+        n = len(scores) - 1
+        if n > self.max_words or parts >= _MOST_PARTS:
+            raise LimitError(
                 f"{self._batch.name(index)}scores of shape {scores.shape} are too large for a "
                 f"packed forest, which holds {self.max_words} words: split the sentence"
             )
+        # Each arc that is allowed can be split at each of n words, and instances take 12 bytes.
+        if n > _SHORT:
+            allowed = np.count_nonzero(scores > -np.inf) / max(1, scores.size) * n * n
+            what = f"{self._batch.name(index)}a packed forest of {n:,} words"
+            require(_INSTANCE_BYTES * allowed * n, 1.4e-8 * allowed * n, what)
         labelled = scores.reshape(*scores.shape[:2], -1)
         arrays = self._emit(index, labelled, numbering)
         whole = np.concatenate(values) if len(values) > 1 else values[0].view()

@@ -58,6 +58,8 @@ class SpanningTrees(TreeDistribution[Size]):
     """
 
     _sums: Floats | None = None
+    # Measured: sums 64 bytes, entropy 140, second moments 200.
+    arc_bytes, cubic_seconds = 140.0, 0.5e-9
 
     @overload
     def __init__(

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees, SpanningTrees
-from crossarc.models.kinds import RootRule, find_kind
+from crossarc.models.checks import Fields
+from crossarc.models.kinds import RootRule, find_kind, kind_names
 from crossarc.models.protocol import ArcIndex, BatchScores, Described, ScoringModel
 from crossarc.models.storage import check_format
 from crossarc.treebank import Sentence
@@ -136,13 +137,18 @@ class CombinedModel(Described):
             ModelError: the model has another format.
         """
         check_format(metadata, _FORMAT, remedy="combine its members again")
+        about = Fields(metadata)
         members = []
-        for k, about in enumerate(metadata["members"]):
-            found: Any = find_kind(about["kind"]).restore(_of_member(tensors, k), about["model"])
-            members.append(Member(found, about["projective"], about["root"]))
+        for k, one in enumerate(map(Fields, about.items("members"))):
+            kind = find_kind(one.choice("kind", kind_names()))
+            found: Any = kind.restore(_of_member(tensors, k), dict(one.fields("model")))
+            if not isinstance(found, ScoringModel):
+                raise ModelError(f"a member of the kind {kind.name} gives no probabilities")
+            root = one.choice("root", ("single", "multi"))
+            members.append(Member(found, one.flag("projective"), root))
         model = cls(members)
-        model.arc_weights = np.array(metadata["arc_weights"])
-        model.label_weights = np.array(metadata["label_weights"])
+        model.arc_weights = about.numbers("arc_weights", len(members))
+        model.label_weights = about.numbers("label_weights", len(members))
         return model
 
     def summary(self) -> dict[str, str]:

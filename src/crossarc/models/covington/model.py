@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.models.checks import Fields, weights_fit
 from crossarc.models.covington.templates import compile_plan
 from crossarc.models.encode import (
     Encoded,
@@ -33,6 +34,8 @@ Shorts = NDArray[np.int16]
 
 #: More than any degree.
 UNBOUNDED = 1 << 40
+#: Partial trees that a parser in a file may keep; each has memory of its own.
+MOST_BEAM = 10_000
 _FORMAT = 1
 
 
@@ -206,12 +209,17 @@ class CovingtonModel(Described):
             ModelError: the model has another format, or its parts do not fit each other.
         """
         check_format(metadata, _FORMAT)
-        names = ("max_degree", "root", "beam", "bits")
+        about = Fields(metadata)
+        bits, any_degree = about.whole("bits", 5, 30), about.is_none("max_degree")
+        weights_fit(tensors, "slots", bits)
         model = cls(
-            Encoder.restore(metadata["encoder"]),
-            metadata["labels"],
-            **{name: metadata[name] for name in names},
+            Encoder.restore(about.fields("encoder")),
+            about.texts("labels", written=True, least=1),
+            max_degree=None if any_degree else about.whole("max_degree", 0, UNBOUNDED),
+            root=about.choice("root", ("single", "multi")),
+            beam=about.whole("beam", 1, MOST_BEAM),
+            bits=bits,
         )
-        model.permitted = permitted_labels(metadata)
+        model.permitted = permitted_labels(about, len(model.labels))
         model.weights = unpack(tensors["slots"], cast(Shorts, tensors["weights"]), model.size)
         return model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
+from crossarc.models.checks import Fields, tensor
 
 __all__ = ["BackoffTable"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+# Contexts become coarser only so often.
+_MOST_LEVELS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,21 +153,28 @@ class BackoffTable:
 
     @classmethod
     def restore(
-        cls, name: str, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]
+        cls, name: str, tensors: dict[str, NDArray[Any]], metadata: Any, outcomes: int
     ) -> BackoffTable:
         """The table that `tensors` and `metadata` were taken from.
 
+        Args:
+            outcomes: the most that there may be.
+
         Raises:
-            ModelError: counts that are negative or not finite.
+            ModelError: something is missing; counts that are negative or not finite.
         """
+        about = Fields(metadata, name)
+        count = about.whole("outcomes", 1, outcomes)
         levels = []
-        for number in range(metadata["levels"]):
-            counts = tensors[f"{name}.{number}.counts"]
-            if not (np.isfinite(counts) & (counts >= 0.0)).all():
-                raise ModelError(f"counts of {name} are negative or not finite: train it again")
-            events = tensors[f"{name}.{number}.events"]
-            levels.append(_Level.of_events(events, counts, metadata["outcomes"]))
-        return cls(metadata["outcomes"], metadata["strength"], levels)
+        for number in range(about.whole("levels", 1, _MOST_LEVELS)):
+            events = tensor(tensors, f"{name}.{number}.events", np.int64, (None,))
+            counts = tensor(tensors, f"{name}.{number}.counts", np.float64, (len(events),))
+            if (counts < 0.0).any() or (np.diff(events) <= 0).any() or (events < 0).any():
+                raise ModelError(f"counts of {name} are negative or not in order: train it again")
+            levels.append(_Level.of_events(events, counts, count))
+        is_none = about.is_none("strength")
+        strength = None if is_none else about.number("strength", -math.ulp(0.0))
+        return cls(count, strength, levels)
 
 
 def _looked_up(keys: Ints, values: Floats, queries: Ints) -> Floats:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees, SpanningTrees
 from crossarc.inference.distribution import Root, TreeDistribution
+from crossarc.models.checks import Fields
 from crossarc.models.generative.arcs import Arcs, Factor, log_tree_count
 from crossarc.models.generative.backoff import BackoffTable
 from crossarc.models.generative.corpus import Chunk, Corpus, Unit, Words
@@ -381,10 +382,16 @@ class BigramModel(GenerativeModel):
         }
 
     def _restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        about = Fields(metadata, "tables")
+        tables = about.items("modifiers")
+        if len(tables) != len(self.vocabularies):
+            raise ModelError("the model has no table for each vocabulary: train it again")
+        # One more outcome where words may stop.
         self._tables = [
-            BackoffTable.restore(f"modifiers{number}", tensors, one)
-            for number, one in enumerate(metadata["modifiers"])
+            BackoffTable.restore(f"modifiers{number}", tensors, one, len(vocabulary) + 1)
+            for number, (one, vocabulary) in enumerate(zip(tables, self.vocabularies, strict=True))
         ]
-        self.labels = tuple(metadata["names"])
-        if metadata["labels"] is not None:
-            self._label_table = BackoffTable.restore("labels", tensors, metadata["labels"])
+        self.labels = about.texts("names", written=True)
+        if not about.is_none("labels"):
+            own = about.fields("labels")
+            self._label_table = BackoffTable.restore("labels", tensors, own, len(self.labels))

@@ -12,6 +12,7 @@ from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees
 from crossarc.inference.arithmetic.lanes import LANES
 from crossarc.inference.runtime.lockstep import cells_for
+from crossarc.models.checks import tensor
 from crossarc.models.generative.corpus import Chunk, Corpus, Unit, Words
 from crossarc.models.generative.dmv_sums import (
     ADJACENT,
@@ -208,10 +209,14 @@ class DMVModel(GenerativeModel):
         return {}
 
     def _restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        units = len(self.vocabularies[0])
+        if set(tensors) != {"choose", "stops"} or units**2 > tensors["choose"].size:
+            raise ModelError("probabilities are missing: train it again")
+        for name, shape in zip(("choose", "stops"), [o.shape for o in self._empty()], strict=True):
+            tensor(tensors, name, np.float64, shape)
         self.tables = Tables(tensors["choose"], tensors["stops"])
-        shapes = [one.shape for one in self._empty()]
-        for one, shape in zip(self.tables, shapes, strict=True):
-            if one.shape != shape or not ((one > 0.0) & (one <= 1.0)).all():
+        for one in self.tables:
+            if not ((one > 0.0) & (one <= 1.0)).all():
                 raise ModelError("probabilities are missing or not in 0..1: train it again")
 
 

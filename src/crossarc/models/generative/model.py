@@ -14,6 +14,7 @@ from crossarc.errors import ModelError
 from crossarc.inference import TreeDistribution
 from crossarc.inference.distribution import Root
 from crossarc.inference.typed import check_root
+from crossarc.models.checks import Fields, restoring
 from crossarc.models.generative.corpus import UNITS, Corpus, Unit, Vocabulary, Words, read_units
 from crossarc.models.protocol import Described
 from crossarc.models.storage import read_model, write_model
@@ -160,14 +161,17 @@ class GenerativeModel(Described, ABC):
                 f"{os.fspath(path)}: no model of the kind {' or '.join(sorted(kinds))}: give a "
                 "file that `crossarc induce` or a model's save has written"
             )
-        try:
-            model = kind(**about["options"])
-            model.vocabularies = tuple(map(Vocabulary, about["vocabularies"]))
-            model._restore(tensors, about["tables"])
-        except (KeyError, TypeError, IndexError, AttributeError):
-            raise ModelError(f"{os.fspath(path)}: parts are missing: train it again") from None
-        except ModelError as error:
-            raise ModelError(f"{os.fspath(path)}: {error}") from None
+        with restoring(path):
+            described = Fields(about)
+            model = kind(**described.fields("options"))
+            columns = described.items("vocabularies")
+            model.vocabularies = tuple(
+                Vocabulary(Fields({"a vocabulary": one}).texts("a vocabulary", least=1))
+                for one in columns
+            )
+            if len(columns) != len(model.unit.split("+")):
+                raise ModelError("the model has no vocabulary for each column: train it again")
+            model._restore(tensors, dict(described.fields("tables")))
         return cast(Self, model)
 
     @abstractmethod

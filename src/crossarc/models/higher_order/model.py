@@ -9,6 +9,7 @@ tree that has been chosen log p(l | tree, m), which knows what stands around the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from crossarc.inference import ProjectiveTrees, SpanningTrees
 from crossarc.inference.constraints import constrain
 from crossarc.inference.factors import Parts
 from crossarc.inference.pruning import prune
+from crossarc.models.checks import Fields, weights_fit
 from crossarc.models.encode import Encoded
 from crossarc.models.features import arc_plan
 from crossarc.models.higher_order.contexts import context_plan, with_contexts
@@ -28,7 +30,7 @@ from crossarc.models.higher_order.templates import FACTOR_NAMES, part_plan
 from crossarc.models.kinds import RootRule
 from crossarc.models.linear import LinearModel
 from crossarc.models.protocol import ArcIndex, Described
-from crossarc.models.scorers import Arcs, ArcScorer, LabelScorer, Scorer
+from crossarc.models.scorers import TABLE_BITS, Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.storage import check_format
 from crossarc.once import once
 from crossarc.treebank import Sentence
@@ -213,22 +215,29 @@ class HigherOrderModel(Described):
         Raises:
             ModelError: the model has another format, or its parts do not fit each other.
         """
-        check_format({"format": metadata["order_format"]}, _FORMAT)
+        about = Fields(metadata)
+        check_format({"format": metadata.get("order_format")}, _FORMAT)
+        bits = about.whole("bits", *TABLE_BITS)
         below = {
             name.removeprefix("first."): tensor
             for name, tensor in tensors.items()
             if name.startswith("first.")
         }
+        order, threshold = about.whole("order", 2, 3), None
+        if not about.is_none("threshold"):
+            threshold = about.number("threshold", -math.ulp(0.0), 1.0)
+        for name in ("arc", *FACTOR_NAMES[order], "label"):
+            weights_fit(tensors, f"{name}_slots", bits)
         model = cls(
-            LinearModel.restore(below, metadata["first"]),
-            order=metadata["order"],
-            projective=metadata["projective"],
-            root=metadata["root"],
-            bits=metadata["bits"],
-            threshold=metadata["threshold"],
+            LinearModel.restore(below, dict(about.fields("first"))),
+            order=order,
+            projective=about.flag("projective"),
+            root=about.choice("root", ("single", "multi")),
+            bits=bits,
+            threshold=threshold,
         )
-        model.temperature = metadata["temperature"]
-        model.label_temperature = metadata["label_temperature"]
+        model.temperature = about.number("temperature", 0.0)
+        model.label_temperature = about.number("label_temperature", 0.0)
         for name, scorer in model.scorers.items():
             scorer.restore({part: tensors[f"{name}_{part}"] for part in Scorer.PARTS})
         return model

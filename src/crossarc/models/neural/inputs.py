@@ -5,14 +5,16 @@ All sentences of a data set are encoded once; a batch is a selection of rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.errors import ModelError
 from crossarc.learning import learnable_heads
+from crossarc.models.checks import Fields
 from crossarc.models.encode import BOUNDARY, ROOT, UNKNOWN, Vocabulary
 from crossarc.models.kinds import RootRule
 from crossarc.treebank import Sentence
@@ -25,6 +27,8 @@ Ints = NDArray[np.int64]
 COLUMNS = ("form", "lemma", "upos", "xpos")
 # Longer words keep their beginning and their end.
 _LONGEST_WORD = 24
+# Features of a word, in a file.
+_MOST_FEATS = 1000
 # A code of BOUNDARY in the columns of FEATS stands for no value, and in characters for none.
 _NOTHING = BOUNDARY
 
@@ -137,13 +141,17 @@ class Vocabularies:
         }
 
     @classmethod
-    def restore(cls, metadata: dict[str, Any]) -> Self:
+    def restore(cls, metadata: Mapping[str, Any]) -> Self:
         """The vocabularies that `metadata` describes."""
+        about = Fields(metadata, "the vocabularies")
+        columns = [Fields({"columns": one}).texts("columns") for one in about.items("columns")]
+        if len(columns) != len(COLUMNS):
+            raise ModelError(f"the model must have {len(COLUMNS)} columns: got {len(columns)}")
         return cls(
-            tuple(Vocabulary(strings) for strings in metadata["columns"]),
-            Vocabulary(metadata["feats"]),
-            Vocabulary(metadata["characters"]),
-            metadata["max_feats"],
+            tuple(map(Vocabulary, columns)),
+            Vocabulary(about.texts("feats")),
+            Vocabulary(about.texts("characters")),
+            about.whole("max_feats", 0, _MOST_FEATS),
         )
 
 
@@ -257,6 +265,67 @@ class Shape:
             characters=len(vocabularies.characters),
             **sizes,
         )
+
+    @classmethod
+    def restore(cls, metadata: Mapping[str, Any], vocabularies: Vocabularies, labels: int) -> Shape:
+        """The shape in a model file, which must fit the vocabularies."""
+        about = Fields(metadata, "the shape")
+        sizes = {name: about.whole(name, 1, _MOST) for name in _SIZES}
+        sizes["layers"] = about.whole("layers", 0, _MOST_LAYERS)
+        sizes["encoder_size"] = about.whole("encoder_size", 0, _MOST)
+        columns = [
+            Fields({"a size": one}).whole("a size", 1, _MOST) for one in about.items("column_sizes")
+        ]
+        shape = cls.of(
+            vocabularies,
+            labels=labels,
+            column_sizes=tuple(columns),
+            dropout=about.number("dropout", -1.0, 1.0),
+            word_dropout=about.number("word_dropout", -1.0, 2.0),
+            **sizes,
+        )
+        if len(columns) != len(COLUMNS) or any(
+            list(np.atleast_1d(metadata[name])) != list(np.atleast_1d(getattr(shape, name)))
+            for name in ("columns", "feats", "characters", "labels")
+        ):
+            raise ModelError("the network of the model does not fit its vocabularies")
+        return shape
+
+    def weights(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of all weights by name, but for those of a pretrained encoder."""
+        pairs = zip(self.columns, self.column_sizes, strict=True)
+        found: dict[str, tuple[int, ...]]
+        found = {f"columns.{k}.weight": pair for k, pair in enumerate(pairs)}
+        found |= {f"{name}.weight": (self.feats, self.feats_size) for name in _FEATS}
+        found["spelling.characters.weight"] = self.characters, self.character_size
+        half = self.spelling_size // 2
+        found |= _lstm_weights("spelling.states", 0, self.character_size, half)
+        width = sum(self.column_sizes) + 2 * self.feats_size + 2 * half + self.encoder_size
+        for layer in range(self.layers):
+            found |= _lstm_weights("context", layer, width, self.hidden)
+            width = 2 * self.hidden
+        for part, size in (("arc", self.arc_size), ("label", self.label_size)):
+            for side in ("head", "modifier"):
+                found[f"{part}_{side}.0.weight"] = size, width
+                found[f"{part}_{side}.0.bias"] = (size,)
+        found["arc_scores.weight"] = 1, self.arc_size + 1, self.arc_size + 1
+        found["label_scores.weight"] = self.labels, self.label_size + 1, self.label_size + 1
+        return found
+
+
+# Of one layer, and of layers, in a file.
+_MOST, _MOST_LAYERS = 1 << 20, 100
+_SIZES = ("hidden", "arc_size", "label_size", "feats_size", "character_size", "spelling_size")
+_FEATS = ("feats", "kept_feats")
+
+
+def _lstm_weights(name: str, layer: int, width: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for suffix in (f"l{layer}", f"l{layer}_reverse"):
+        found[f"{name}.weight_ih_{suffix}"] = 4 * hidden, width
+        found[f"{name}.weight_hh_{suffix}"] = 4 * hidden, hidden
+        found[f"{name}.bias_ih_{suffix}"] = found[f"{name}.bias_hh_{suffix}"] = (4 * hidden,)
+    return found
 
 
 def length_batches(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
+from crossarc.models.checks import Fields, tensor
 from crossarc.models.encode import (
     Vocabulary,
     checked_labels,
@@ -132,15 +133,22 @@ class NeuralModel(Described):
             ModelError: the model has another format, or its parts do not fit each other.
         """
         check_format(metadata, _FORMAT)
-        shape: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in metadata["shape"].items()
-        }
-        engine = _restored_engine(Shape(**shape), metadata["encoder"])
-        model = cls(Vocabularies.restore(metadata["vocabularies"]), metadata["labels"], engine)
-        model.permitted = permitted_labels(metadata)
-        model.arc_temperature = metadata["arc_temperature"]
-        model.label_temperature = metadata["label_temperature"]
+        about = Fields(metadata)
+        vocabularies = Vocabularies.restore(about.fields("vocabularies"))
+        labels = about.texts("labels", written=True, least=1)
+        shape = Shape.restore(about.fields("shape"), vocabularies, len(labels))
+        # Before a network of that size is made.
+        for name, sizes in shape.weights().items():
+            tensor(tensors, name, np.float16, sizes)
+        encoder = None if about.is_none("encoder") else about.fields("encoder")
+        others = set(tensors) - set(shape.weights())
+        if (encoder is None) != (shape.encoder_size == 0) or (encoder is None and others):
+            raise ModelError("the weights of the model do not fit its network: use another model")
+        engine = _restored_engine(shape, encoder, tensors)
+        model = cls(vocabularies, labels, engine)
+        model.permitted = permitted_labels(about, len(labels))
+        model.arc_temperature = about.number("arc_temperature", 0.0)
+        model.label_temperature = about.number("label_temperature", 0.0)
         try:
             model.load_state(tensors)
         except (RuntimeError, KeyError, ValueError):
@@ -217,7 +225,9 @@ class NeuralScores:
         return out
 
 
-def _restored_engine(shape: Shape, encoder: dict[str, Any] | None) -> Engine:
+def _restored_engine(
+    shape: Shape, encoder: Mapping[str, Any] | None, tensors: Mapping[str, NDArray[Any]]
+) -> Engine:
     """PyTorch if it is installed, else NumPy; `CROSSARC_DEVICE=numpy` asks for the latter."""
     is_numpy = os.environ.get("CROSSARC_DEVICE") == NUMPY
     if is_numpy or importlib.util.find_spec("torch") is None:
@@ -230,4 +240,4 @@ def _restored_engine(shape: Shape, encoder: dict[str, Any] | None) -> Engine:
         return NumpyEngine(shape)
     from crossarc.models.neural.torch_engine import restored_engine
 
-    return restored_engine(shape, encoder)
+    return restored_engine(shape, encoder, tensors)

@@ -9,7 +9,7 @@ Weights, configuration and tokeniser travel in the model file. Needs the extra
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from crossarc.errors import ModelError
+from crossarc.models.checks import Fields
 from crossarc.treebank import Sentence
 
 __all__ = ["Pieces", "Pretrained"]
@@ -100,16 +101,38 @@ class Pretrained:
         }
 
     @classmethod
-    def restore(cls, metadata: dict[str, Any]) -> Pretrained:
-        """The encoder that `metadata` describes, with weights still to be loaded."""
+    def restore(
+        cls, metadata: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
+    ) -> Pretrained:
+        """The encoder that `metadata` describes, with weights still to be loaded.
+
+        Args:
+            shapes: of its weights. A configuration of other sizes is refused before memory is
+                taken for it.
+        """
         transformers = _transformers()
         from tokenizers import Tokenizer
 
-        config = json.loads(metadata["config"])
-        described = transformers.AutoConfig.for_model(**config)
-        model = transformers.AutoModel.from_config(described)
-        tokenizer = Tokenizer.from_str(metadata["tokenizer"])
-        return cls(metadata["name"], tokenizer, model, metadata["longest"])
+        about = Fields(metadata, "the encoder")
+        config = _only_sizes(json.loads(about.text("config")))
+        for name, value in config.items():
+            if "layers" in name and isinstance(value, int) and value > len(shapes):
+                raise ModelError("the encoder of the model has more layers than weights")
+        with torch.device("meta"):
+            # Code of others is never run: the architecture is one of the library's own.
+            outline = transformers.AutoModel.from_config(
+                transformers.AutoConfig.for_model(**config), trust_remote_code=False
+            )
+        if {name: tuple(one.shape) for name, one in outline.state_dict().items()} != shapes:
+            raise ModelError("the weights of the encoder do not fit its configuration")
+        model = transformers.AutoModel.from_config(
+            transformers.AutoConfig.for_model(**config), trust_remote_code=False
+        )
+        tokenizer = Tokenizer.from_str(about.text("tokenizer"))
+        known = int(model.get_input_embeddings().weight.shape[0])
+        if max(tokenizer.get_vocab().values(), default=0) >= known:
+            raise ModelError("the tokeniser of the encoder has subwords without a vector")
+        return cls(about.text("name"), tokenizer, model, about.whole("longest", 1, 1 << 31))
 
 
 class _Mixture(nn.Module):  # type: ignore[misc]  # torch is not there for every type check
@@ -133,6 +156,21 @@ class _Mixture(nn.Module):  # type: ignore[misc]  # torch is not there for every
         counts = mixed.new_zeros(len(mixed), pieces.width + 1)
         counts = counts.scatter_add(1, words, torch.ones_like(words, dtype=mixed.dtype))
         return (sums / counts.clamp(min=1.0).unsqueeze(2))[:, :-1]
+
+
+# What makes the library fetch code or weights from elsewhere, or run other implementations.
+_ELSEWHERE = ("auto_map", "quantization_config", "attn_implementation", "backbone", "use_kernels")
+
+
+def _only_sizes(config: Any) -> dict[str, Any]:
+    """A configuration without what names files, code or implementations."""
+    if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
+        raise ModelError("the encoder of the model has no configuration: use another model")
+    return {
+        name: value
+        for name, value in config.items()
+        if not name.startswith(("_", *_ELSEWHERE)) and not name.endswith("_backbone")
+    }
 
 
 def _positions(model: Any) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from crossarc.errors import ModelError
 from crossarc.models.neural.inputs import Batch, Shape
 from crossarc.models.neural.network import Network, TensorBatch
 from crossarc.models.neural.pretrained import Pretrained
@@ -81,9 +82,24 @@ class TorchEngine:
         return None if self.pretrained is None else self.pretrained.metadata()
 
 
-def restored_engine(shape: Shape, encoder: dict[str, Any] | None) -> TorchEngine:
-    """An engine on the default device, with weights still to be loaded."""
-    pretrained = None if encoder is None else Pretrained.restore(encoder)
+def restored_engine(
+    shape: Shape, encoder: Mapping[str, Any] | None, tensors: Mapping[str, NDArray[Any]]
+) -> TorchEngine:
+    """An engine on the default device, with weights still to be loaded.
+
+    Args:
+        tensors: of the model file, under the names of `Network`.
+    """
+    pretrained = None
+    if encoder is not None:
+        shapes = {
+            name.removeprefix("encoder.model."): array.shape
+            for name, array in tensors.items()
+            if name.startswith("encoder.model.")
+        }
+        pretrained = Pretrained.restore(encoder, shapes)
+        if pretrained.size != shape.encoder_size:
+            raise ModelError("the encoder of the model has another size: use another model")
     return TorchEngine(shape, pretrained).to(default_device())
 
 

@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 __all__ = ["Classes", "Tag"]
 
 
+# Of all tags: many times what treebanks have.
+_MOST_PARTS = 1 << 24
+
+
 class Tag(NamedTuple):
     """UPOS, XPOS and FEATS of a word."""
 
@@ -38,6 +42,8 @@ class Classes:
         names: dict[tuple[str, str], int] = {}
         rows = [[names.setdefault(part, len(names)) for part in tag.parts()] for tag in self.tags]
         longest = max(map(len, rows), default=0)
+        if longest * len(rows) > _MOST_PARTS:
+            raise ValueError("tags have too many features for a table of them")
         self.parts = np.full((len(rows), longest + 1), -1, np.int64)
         for c, row in enumerate(rows):
             self.parts[c, : len(row)] = row

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.models.checks import Fields, column_text, tensor
 from crossarc.models.tagging.classes import Classes
 from crossarc.models.tagging.lemma_kernels import (
     KNOWN_FEATURES,
@@ -247,20 +248,35 @@ class Lemmatizer:
         cls, classes: Classes, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
     ) -> Lemmatizer:
         """The lemmatiser that gave these arrays and metadata."""
-        rules = [Rule(*rule) for rule in metadata["rules"]]
+        about = Fields(metadata, "the lemmatiser")
+        rules = [_restored_rule(rule) for rule in about.items("rules")]
         size = (1 << _BITS) + len(rules)
+        uses = Fields(about.fields("uses"))
+        exceptions = {
+            (form, upos): column_text(lemma)
+            for upos, lemmas in about.fields("exceptions").items()
+            for form, lemma in lemmas.items()
+        }
         return cls(
             classes,
             rules,
-            [(upos, number) for upos, numbers in metadata["uses"].items() for number in numbers],
-            {
-                (form, upos): lemma
-                for upos, lemmas in metadata["exceptions"].items()
-                for form, lemma in lemmas.items()
-            },
-            WordSet(np.ascontiguousarray(tensors["known"], np.uint8)),
+            [
+                (upos, number)
+                for upos in about.fields("uses")
+                for number in uses.below(upos, len(rules)).tolist()
+            ],
+            exceptions,
+            WordSet(tensor(tensors, "known", np.uint8, (None,))),
             unpack(tensors["distances"], tensors["values"], size),
         )
+
+
+def _restored_rule(values: Any) -> Rule:
+    keeps_case, *texts = values
+    cut_before, add_before, cut_after, add_after, literal = (
+        column_text(one, may_be_empty=True) for one in texts
+    )
+    return Rule(bool(keeps_case), cut_before, add_before, cut_after, add_after, literal)
 
 
 def _lemma_key(upos: str, lemma: str) -> str:

@@ -46,6 +46,8 @@ def pack(weights: NDArray[np.int16]) -> tuple[NDArray[np.uint8], NDArray[np.int1
 
 def unpack(distances: NDArray[np.uint8], values: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     """The table of this size that was packed."""
+    if distances.dtype != np.uint8 or values.dtype != np.int16 or distances.ndim != 1:
+        raise ValueError("weights are not of the types that they are written in")
     indices = np.cumsum(distances, dtype=np.int64)
     real = values != 0
     weights = np.zeros(size, np.int16)

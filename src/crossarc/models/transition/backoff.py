@@ -150,7 +150,9 @@ class BackoffTables:
         cls, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any], size: int, proper: bool
     ) -> BackoffTables:
         """The tables that `tensors` and `metadata` were taken from."""
+        outcomes = {"first": size - WORDS + 1, "one": ONE, "two": TWO}
         first, one, two = (
-            BackoffTable.restore(name, tensors, metadata[name]) for name in ("first", "one", "two")
+            BackoffTable.restore(name, tensors, metadata.get(name), most)
+            for name, most in outcomes.items()
         )
         return cls(first, one, two, size, proper)

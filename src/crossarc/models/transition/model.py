@@ -28,6 +28,7 @@ from crossarc.models.transition.parameters import (
 from crossarc.models.transition.symbols import (
     BOTTOM,
     ROOT,
+    UNITS,
     WORDS,
     Annotated,
     Symbols,
@@ -363,6 +364,7 @@ class TransitionModel(ComputationModel):
         Raises:
             ModelError: a file of another kind, or one that cannot be used.
         """
+        from crossarc.models.checks import Fields, restoring
         from crossarc.models.storage import check_format, read_model
 
         arrays, about = read_model(path)
@@ -372,17 +374,15 @@ class TransitionModel(ComputationModel):
                 f"{name}: no transition model: give a file that `crossarc induce --model "
                 "transition` or a model's save has written"
             )
-        try:
+        with restoring(path):
             check_format(about, _FORMAT)
-            unit, unknown, proper = (about[key] for key in ("unit", "unknown", "proper"))
-            words = about["vocabulary"]
+            described = Fields(about)
+            unit: Any = described.choice("unit", UNITS)
+            unknown = None if described.is_none("unknown") else described.text("unknown")
+            proper, words = described.flag("proper"), described.texts("vocabulary")
             if "tables" not in about:
                 return cls(words, arrays, unit=unit, unknown=unknown, proper=proper)
             symbols = Symbols(words, unit=unit, unknown=unknown)
-            tables = BackoffTables.restore(arrays, about["tables"], len(symbols), proper)
-        except (KeyError, TypeError, ValueError) as error:
-            own = (
-                str(error) if isinstance(error, ModelError) else "parts are missing: learn it again"
-            )
-            raise ModelError(f"{name}: {own}") from None
-        return cls._made(symbols, tables, proper)
+            below = dict(described.fields("tables"))
+            tables = BackoffTables.restore(arrays, below, len(symbols), proper)
+            return cls._made(symbols, tables, proper)

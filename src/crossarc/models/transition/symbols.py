@@ -13,7 +13,7 @@ from crossarc.errors import ModelError
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
-__all__ = ["BOTTOM", "ROOT", "WORDS", "Annotated", "Symbols", "Unit", "Words", "read_tree"]
+__all__ = ["BOTTOM", "ROOT", "UNITS", "WORDS", "Annotated", "Symbols", "Unit", "Words", "read_tree"]
 
 Ints = NDArray[np.int64]
 #: What a word of a `Sentence` is to a model.
@@ -27,6 +27,7 @@ Annotated = Sentence | tuple[Sequence[str], Sequence[int] | Ints | Tree]
 BOTTOM, ROOT, WORDS = 0, 1, 2
 
 _COLUMNS = {"form": "forms", "upos": "upos", "xpos": "xpos"}
+UNITS = tuple(_COLUMNS)
 
 
 class Symbols:

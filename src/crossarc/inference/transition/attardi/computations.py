@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.errors import InfeasibleError, ScoreError
+from crossarc.errors import InfeasibleError, LimitError, ScoreError
 from crossarc.inference.arithmetic.wide import LARGEST_SCORE
 from crossarc.inference.transition.attardi.charts import Charts, Weights
 from crossarc.inference.transition.attardi.sharing import fill_rows
@@ -335,7 +335,7 @@ def _product(semiring: int, x: Floats, y: Floats) -> float:
 def _checked(scores: TransitionScores) -> int:
     nodes = len(scores.sh)
     if nodes - 1 > MAX_WORDS:
-        raise ScoreError(
+        raise LimitError(
             f"{nodes - 1} words are too many for Attardi's system: {MAX_WORDS} at most"
         )
     for name, table in zip(scores._fields, scores, strict=True):
