@@ -280,14 +280,6 @@ class FactorScores:
             self._note_forbidden(index, scores, lambda first: given.index[first])
         return scores
 
-    def _checked_scores(self, index: int, given: Parts, usable: Bools) -> Floats:
-        """The same for a model in which no part may be forbidden."""
-        scores = np.where(usable, given.score, 0.0)
-        bad = ~np.isfinite(scores)
-        if bad.any():
-            self._refuse(index, given.index[bad][0].tolist(), scores[bad][0])
-        return scores
-
     def _note_forbidden(self, index: int, scores: Floats, part_of: Callable[[int], Any]) -> None:
         """Refuse NaN and +inf among scores of parts that trees may have; note -inf.
 
@@ -318,11 +310,9 @@ class FactorScores:
         return full
 
     def _refuse(self, index: int, where: list[int], value: float) -> None:
-        # -inf comes here only where parts cannot be forbidden.
-        remedy = "arcs are forbidden by -inf in scores" if value < 0 else "-inf forbids a part"
         raise ScoreError(
             f"{self._batch.name(index)}{self.factor.name}[{', '.join(map(str, where))}] is "
-            f"{value}: use finite numbers; {remedy}"
+            f"{value}: use finite numbers; -inf forbids a part"
         )
 
 
