@@ -27,6 +27,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from crossarc.inference.arithmetic.exact import SHRINK
 from crossarc.inference.higher.automata import combine_best, solve_list, trace
 from crossarc.inference.higher.lists import table_shape
 from crossarc.inference.higher.problem import PROBLEM, Problem
@@ -36,7 +37,6 @@ from crossarc.inference.spanning.edmonds.argmax import (
     INFEASIBLE,
     MULTI,
     OVERFLOW,
-    SHRINK,
     SINGLE,
     contract,
     expand,
