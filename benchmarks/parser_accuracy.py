@@ -156,7 +156,7 @@ def certified(parser: Parser, dev: Sequence[ca.Sentence]) -> float:
     if parser.projective or not isinstance(parser.model, HigherOrderModel):
         return 100.0
     batch = parser.model.score(dev)
-    trees = ca.HigherOrderTrees(batch.arcs, root=parser.root, **batch.factors).argmax()
+    trees = Trees(False, parser.root).of(batch.arcs, batch.factors).argmax()
     return 100.0 * float(np.mean([tree.is_optimal for tree in trees]))
 
 
@@ -172,8 +172,8 @@ def head_error(parser: Parser, dev: Sequence[ca.Sentence]) -> Row:
     chances, right = zip(*chosen_heads(parser, dev[1::2]), strict=True)
     probabilities = np.clip(np.concatenate(chances), 0.0, 1.0)
     error = calibration(probabilities, np.concatenate(right)).ece
-    linear = isinstance(model, LinearModel)
-    return {"ece": error, "temperature": model.arc_temperature if linear else model.temperature}
+    fitted_to = model.arc_temperature if isinstance(model, LinearModel) else model.temperature
+    return {"ece": error, "temperature": fitted_to}
 
 
 def chosen_heads(parser: Parser, sentences: Sequence[ca.Sentence]) -> Iterator[tuple[Any, Any]]:

@@ -183,6 +183,8 @@ class ScoreDecoder:
             logs = label_log_probs[index]
             labels = logs.argmax(axis=1)
             write_tree(sentence, tree.heads, _relations(self.model, sentence, labels, options))
+            if found.is_approximate[index] and (options.min_risk or marginals is not None):
+                set_comments(sentence, _APPROXIMATE)
             if marginals is not None and label_entropies is not None:
                 heads, words = tree_arcs(tree.heads)
                 write_probabilities(
@@ -191,8 +193,6 @@ class ScoreDecoder:
                     np.exp(logs[words - 1, labels]),
                     found.entropies[index] + label_entropies[index],
                 )
-                if found.is_approximate[index]:
-                    set_comments(sentence, _APPROXIMATE)
             yield sentence
 
     def head_probabilities(

@@ -140,6 +140,11 @@ class Parser(Described):
         return self.model.kind
 
     @property
+    def is_approximate(self) -> bool:
+        """Whether probabilities are approximate: with parts of several arcs, if arcs may cross."""
+        return not self.projective and getattr(self.model, "order", 1) > 1
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The relations, in the order of the label numbers in `distribution`."""
         return self.model.labels

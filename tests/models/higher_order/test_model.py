@@ -188,6 +188,12 @@ def test_approximate_probabilities_are_called_so(parser: Parser) -> None:
     assert "probabilities = approximate" in bytes(crossing).decode()
     [projective] = parser.parse([WORKED], probabilities=True, projective=True)
     assert "approximate" not in bytes(projective).decode()
+    assert (parser.is_approximate, Parser(parser.model, True, "single").is_approximate) == (
+        True,
+        False,
+    )
+    [cautious] = parser.parse([WORKED], min_risk=True)
+    assert "probabilities = approximate" in bytes(cautious).decode()
     assert "HigherOrderTrees" in repr(parser.distribution(WORKED))
 
 

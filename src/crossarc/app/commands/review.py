@@ -82,6 +82,8 @@ def review(
     parser = chosen_parser(model)
     sentences = list(Progress(open_treebank(file)))
     found = list(find_doubts(parser, sentences, order=order.value, threads=workers))
+    if parser.is_approximate:
+        print("crossarc: the probabilities are approximate", file=sys.stderr)
     if output is None:
         doubts = ranked((doubt for own in found for doubt in own), order.value)[:number]
         print(_table(sentences, doubts, order))
