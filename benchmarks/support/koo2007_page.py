@@ -27,6 +27,9 @@ PRINTED = {
     "Spanish-AnCora": (81.19, 80.02, 81.71, 81.93, 81.75, 81.57),
     "Turkish-IMST": (71.22, 71.70, 72.83, 72.02, 72.26, 72.62),
 }
+#: Seconds by (n + 1)^2 of a log-linear cell, while none is measured: 110 iterations of conjugate
+#: gradient at the pace of 30 on Latin-Perseus.
+ASSUMED = 4.7e-4
 HEAD = ["treebank", *(f"{name} {trees}" for name in LEARNERS.values() for trees in TREES)]
 
 
@@ -242,6 +245,11 @@ def missing(cells: dict[Any, Row], known: dict[str, Treebank]) -> str:
             if done:
                 seconds = sum(one["seconds"] for one in done)
                 rates[learner, trees] = seconds / sum(one["squares"] for one in done)
+    # Where only one of the two kinds of trees is measured, the other takes about as long.
+    for learner in LEARNERS:
+        either = [rates[learner, trees] for trees in TREES if (learner, trees) in rates]
+        for trees in TREES:
+            rates.setdefault((learner, trees), either[0] if either else ASSUMED)
     lines, total = [], 0.0
     for name, treebank in known.items():
         left = [
@@ -252,12 +260,11 @@ def missing(cells: dict[Any, Row], known: dict[str, Treebank]) -> str:
         ]
         if not left:
             continue
-        hours = sum(rates.get(one, 0.0) for one in left) * treebank.squares / 3600.0
+        hours = sum(rates[one] for one in left) * treebank.squares / 3600.0
         total += hours
         which = ", ".join(f"{LEARNERS[learner]} {trees}" for learner, trees in left)
         which = "all six" if len(left) == len(LEARNERS) * len(TREES) else which
-        unknown = "" if all(one in rates for one in left) else ", and more for those never measured"
-        lines.append(f"- {name}: {which} (about {hours:.1f} h{unknown})")
+        lines.append(f"- {name}: {which} (about {hours:.1f} h)")
     if not lines:
         return "All cells are there."
     count = sum(
@@ -269,5 +276,6 @@ def missing(cells: dict[Any, Row], known: dict[str, Treebank]) -> str:
     return (
         f"**{count} of {6 * len(known)} cells are missing**, about {total:.1f} hours of one core "
         "in all, estimated from the cells measured (time grows with the sum over sentences of "
-        "(n + 1)^2):\n\n" + "\n".join(lines)
+        "(n + 1)^2; log-linear, while no cell of it is there, from the pace of 30 iterations):\n\n"
+        + "\n".join(lines)
     )

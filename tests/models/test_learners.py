@@ -226,7 +226,7 @@ def test_the_objective_is_in_the_progress() -> None:
                 seen.append(state.objective)
 
         model = LinearModel.build(sentences, cutoff=1, arc_bits=12, label_bits=12)
-        options = GraphOptions(optimizer=optimizer, passes=6, projective=False)
+        options = GraphOptions(optimizer=optimizer, passes=6, projective=False, c=0.1)
         train_linear(sentences, options=options, model=model, progress=note)
     assert found["stochastic"] == []
     assert len(found["lbfgs"]) == len(found["eg"]) == 6

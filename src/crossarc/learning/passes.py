@@ -25,8 +25,9 @@ class Progress:
     words_per_second: since training began.
     seconds_left: if all passes are made.
     scores: at the end of a pass, what was measured on held-out sentences, by name.
-    objective: at the end of a pass, that of the whole treebank, where the learner knows it. The
-    dual one of exponentiated gradient rises, the primal one of descent falls.
+    objective: at the end of a pass, that of all sentences, if the optimiser knows it.
+
+    The objective of a descent falls; that of exponentiated gradient is the dual one, and rises.
     """
 
     number: int

@@ -300,7 +300,7 @@ class _Shown:
         )
         measured = [f"dev {name.upper()} {value:.2f}" for name, value in state.scores.items()]
         if state.objective is not None:
-            measured.insert(0, f"objective {state.objective:,.1f}")
+            measured.insert(0, f"objective {state.objective:.6g}")
         if measured:
             self._print(f"{'  '.join([line, *measured])}\n")
         else:
