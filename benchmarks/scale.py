@@ -61,7 +61,7 @@ def main() -> None:
         if "memory" in chosen:
             memory(place, text, words, arguments.words)
         if "ray" in chosen:
-            on_ray(place, text[: len(text) // 2], words // 2)
+            on_ray(place, text[: len(text) // 4], words // 4)
         if "interrupts" in chosen:
             interrupted(place, text, arguments.interrupts)
 

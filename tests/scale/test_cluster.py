@@ -167,7 +167,8 @@ def test_the_command(
     files = [f"file://{shards[0].source}", *(shard.source for shard in shards[1:])]
     arguments = ["parse", "-m", "en", *files, "-o", f"{tmp_path}/", "--ray", nodes.address]
     done = crossarc(*arguments)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"crossarc: " not in done.stderr  # Ray may speak of the node that was lost
     found = [(tmp_path / Path(shard.target).name).read_bytes() for shard in shards]
     assert found == expected
     done = crossarc(*arguments, "--resume")
@@ -178,5 +179,4 @@ def test_no_such_cluster(tmp_path: Path) -> None:
     arguments = ["parse", "-m", "en", "@sample", "-o", f"{tmp_path}/", "--ray", "nowhere"]
     done = crossarc(*arguments)
     assert done.returncode == 1
-    assert done.stderr.startswith(b"crossarc: no Ray cluster at nowhere: ")
-    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.splitlines()[-1].startswith(b"crossarc: no Ray cluster at nowhere: ")

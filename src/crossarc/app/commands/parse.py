@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections import Counter
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -280,7 +281,8 @@ class _Job:
         )
         absolute = [Shard(*map(_absolute, one)) for one in shards]
         actors = self.options["threads"]
-        with cluster(address) as ray:
+        # Ray says on standard output when a node is lost.
+        with redirect_stdout(sys.stderr), cluster(address) as ray:
             parse_on_cluster(ray, parser, absolute, actors=actors, on_outcome=report)
 
     def _stream(self, corpus: CorpusParser, shard: Shard) -> Outcome:
