@@ -2,7 +2,8 @@
 
 The score of an arc is a sum of weights of features, so the difference of two scores is a sum over
 the features that only one of the arcs has. The same holds for two labels of an arc, whose
-log-probabilities differ by the difference of their scores.
+log-probabilities differ by the difference of their scores. The "features" of a combination are the
+weighted log-probabilities that its members give.
 """
 
 from __future__ import annotations
@@ -277,7 +278,7 @@ def features_of(model: Model) -> FeatureModel:
     if not isinstance(model, FeatureModel):
         raise ModelError(
             f"a parser of the kind {model.kind!r} has no weights of features to show: explain one "
-            "of the kind 'graph'"
+            "of the kind 'graph', of first order"
         )
     return model
 
