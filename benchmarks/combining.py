@@ -43,6 +43,7 @@ class HeadMember(Member):
     __slots__ = ()
 
     def log_marginals(self, batch: BatchScores, threads: int | None) -> list[Floats]:
+        """log p(h | m) of each sentence."""
         return [bounded(log_softmax(table)) for table in batch.arcs]
 
 
@@ -52,6 +53,7 @@ class ScoreMember(Member):
     __slots__ = ()
 
     def log_marginals(self, batch: BatchScores, threads: int | None) -> list[Floats]:
+        """Scores of each sentence, less a number a word."""
         return [pruned_to_finite(log_softmax(table)) for table in batch.arcs]
 
 
@@ -92,8 +94,7 @@ def measure(
     for fold in range(2):
         own: list[Any] = [member(p.model, p.projective, p.root) for p in parsers]  # type: ignore[arg-type]
         model = CombinedModel(own)
-        if len(own) > 1 or member is not Member:
-            fit_weights(model, dev[fold::2], projective=projective, root=root)
+        fit_weights(model, dev[fold::2], projective=projective, root=root)
         held_out = list(dev[1 - fold :: 2])
         found = ca.evaluate(held_out, list(Parser(model, projective, root).parse(held_out)))
         words = sum(len(one) for one in held_out)
