@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.higher_order import ORDERS, enumerated
 from support.shell import crossarc
 from support.small_treebank import toy_treebank
 
@@ -148,6 +149,85 @@ def test_heads_are_kept(members: list[Parser]) -> None:
     given.heads = [-1] * (len(given) - 1) + [1]
     [parsed] = combined.parse([given], keep_heads=True)
     assert parsed.heads[-1] == 1
+
+
+@pytest.mark.parametrize(("order", "projective"), [(3, True), (2, False)])
+def test_members_of_higher_order(
+    members: list[Parser], order: int, projective: bool, tmp_path: Path
+) -> None:
+    """Projective: marginals by enumeration; crossing: those of belief propagation."""
+    own = Parser.train(
+        noisy(BANK, 2), order=order, passes=1, projective=projective, text=False, threads=1
+    )
+    combined = Parser.combine([members[0], own], DEV)
+    a, b = combined.model.state()["arc_weights"]
+    assert b > 0.05
+    factored = 0.0
+    for sentence in DEV[:4]:
+        batch: Any = own.model.score([sentence])
+        factors = {name: parts[0] for name, parts in batch.factors.items()}
+        if projective:
+            table = enumerated_marginals(batch.arcs[0], factors)
+        else:
+            table = ca.HigherOrderTrees(batch.arcs[0], **factors).marginals()
+        arcs_only = ca.SpanningTrees(batch.arcs[0]).marginals()
+        factored = max(factored, float(np.abs(arcs_only - table)[:, 1:].max()))
+        logs = np.log(np.maximum(table, 1e-8))
+        trees = ca.ProjectiveTrees if combined.projective else ca.SpanningTrees
+        expected = trees(a * log_marginals(members[0], sentence) + b * logs)
+        found = combined.distribution(sentence).marginals().sum(axis=2)
+        np.testing.assert_allclose(found[:, 1:], expected.marginals()[:, 1:], atol=1e-9)
+    # Parts of several arcs count.
+    assert factored > 0.01
+    combined.save(tmp_path / "both")
+    again = Parser.load(tmp_path / "both")
+    given = DEV[0].copy()
+    given.heads = [-1] * (len(given) - 1) + [1]
+    asked: list[dict[str, Any]] = [{"probabilities": True}, {"kbest": 2}, {"min_risk": True}]
+    for options in asked:
+        before = [one.to_conllu() for one in combined.parse(DEV, **options)]
+        assert [one.to_conllu() for one in again.parse(DEV, **options)] == before
+    [kept] = again.parse([given], keep_heads=True, probabilities=True)
+    assert kept.heads[-1] == 1
+    # Not the combination's own sums are approximate, but a member's.
+    assert "probabilities = approximate" not in kept.to_conllu()
+    described = f"graph, graph of order {order}"
+    if not projective:
+        described += " (approximate probabilities)"
+    assert again.model.summary()["members"] == described  # type: ignore[attr-defined]
+    assert ("belief propagation" in repr(again)) is not projective
+    assert ("belief propagation" in repr(Parser.combine([again, members[0]]))) is not projective
+
+
+def enumerated_marginals(scores: Any, factors: dict[str, ca.Parts]) -> Any:
+    """Of arcs, over all projective trees with one root."""
+    dense = {}
+    for name, parts in factors.items():
+        dense[name] = np.zeros((len(scores),) * ORDERS[name])
+        dense[name][tuple(parts.index.T)] = parts.score
+    return enumerated(scores, "single", dense).marginals
+
+
+def test_what_members_say_explains_a_combination(members: list[Parser]) -> None:
+    combined = Parser.combine(members, DEV)
+    model: Any = combined.model
+    sentence = next(one for one in DEV if len(one) == 5)
+    why = combined.explain(sentence, 2, 1, rival=3, deprel="det", rival_deprel="nsubj")
+    said = {one.feature: one.difference for one in why.arc.features}
+    for k, (member, weight) in enumerate(zip(members, model.arc_weights, strict=True), 1):
+        logs = log_marginals(member, sentence)
+        expected = weight * (logs[2, 1] - logs[3, 1])
+        assert said[f"log p of member {k}, graph"] == pytest.approx(expected)
+    assert sum(said.values()) == pytest.approx(why.arc.difference)
+    assert why.label is not None
+    labels = {one.feature: one.difference for one in why.label.features}
+    for k, (member, weight) in enumerate(zip(members, model.label_weights, strict=True), 1):
+        arc = (np.array([2]), np.array([1]))
+        [[logs]] = member.model.score([sentence]).label_log_probs([arc])  # type: ignore[attr-defined]
+        det, nsubj = (member.labels.index(name) for name in ("det", "nsubj"))
+        expected = weight * (logs[det] - logs[nsubj])
+        assert labels[f"log p of member {k}, graph"] == pytest.approx(expected)
+    assert sum(labels.values()) == pytest.approx(why.label.difference)
 
 
 def test_tagger_and_tokeniser_are_those_of_the_first_that_has_them(members: list[Parser]) -> None:

@@ -217,7 +217,6 @@ def test_kinds_without_features(bank: list[Sentence], monkeypatch: pytest.Monkey
     parsers = [
         Parser.train(bank[:10], kind="covington", passes=1, text=False),
         Parser.train(bank[:10], kind="distance", text=False),
-        Parser.combine([ENGLISH, ENGLISH]),
     ]
     for parser in parsers:
         message = (

@@ -95,8 +95,10 @@ def label_window(halves: Halves, key: np.uint32, t: int, bits: int, part: int) -
 
 @subkernel(reorder=True)
 def _add_window(weights: Weights, offset: int, sums: Singles) -> None:
+    # A slice, because its indices cannot be negative: with offset + k there are no vectors.
+    window = weights[offset : offset + sums.shape[0]]
     for k in range(sums.shape[0]):
-        sums[k] += np.float32(weights[offset + k])
+        sums[k] += np.float32(window[k])
 
 
 def _score_labels(

@@ -21,8 +21,10 @@ from crossarc.trees import Tree
 __all__ = [
     "ArcIndex",
     "BatchScores",
+    "CompositeModel",
     "Described",
     "FactoredBatch",
+    "FactoredModel",
     "FeatureModel",
     "Model",
     "ParsingModel",
@@ -33,6 +35,7 @@ __all__ = [
     "TreeLabels",
     "all_arcs",
     "factors_of",
+    "has_approximate_sums",
     "labelled_scores",
     "tree_arcs",
     "tree_label_log_probs",
@@ -102,6 +105,24 @@ class ScoringModel(Model, Protocol):
 
     def score(self, sentences: Sequence[Sentence], *, threads: int | None = None) -> BatchScores:
         """The scores of a batch; HEAD and DEPREL are not read."""
+
+
+@runtime_checkable
+class FactoredModel(ScoringModel, Protocol):
+    """A model whose batches are `FactoredBatch`es."""
+
+    @property
+    def order(self) -> int:
+        """How many arcs a part has, at most; 2 or more."""
+
+
+@runtime_checkable
+class CompositeModel(ScoringModel, Protocol):
+    """A model made of others."""
+
+    @property
+    def members(self) -> Sequence[Any]:
+        """The others as `model`, and as `projective` the trees that each is for."""
 
 
 @runtime_checkable
@@ -208,6 +229,16 @@ def factors_of(batch: BatchScores) -> dict[str, list[Parts]]:
     if not isinstance(batch, FactoredBatch):
         return {}
     return {name: list(parts) for name, parts in batch.factors.items()}
+
+
+def has_approximate_sums(model: Model, *, projective: bool) -> bool:
+    """Whether probabilities, the model's own or those of a member, are approximate.
+
+    Sums over trees that may cross are approximate where parts of several arcs are scored.
+    """
+    if isinstance(model, CompositeModel):
+        return any(has_approximate_sums(m.model, projective=m.projective) for m in model.members)
+    return isinstance(model, FactoredModel) and not projective
 
 
 def labelled_scores(batch: BatchScores) -> list[Floats]:

@@ -414,7 +414,8 @@ def _label_entropies(batch: BatchScores, marginals: Sequence[Floats]) -> list[fl
     """What labels add to the entropies: that of each arc's labels, times its probability."""
     arcs: list[ArcIndex] = []
     for table in marginals:
-        heads, modifiers = np.nonzero(table > _NEGLIGIBLE)
+        # By modifier: arcs to the same word share features, whose weights are in the cache then.
+        modifiers, heads = np.nonzero(table.T > _NEGLIGIBLE)
         arcs.append((heads.astype(np.int64), modifiers.astype(np.int64)))
     # Log-probabilities of all labels need much memory: some sentences at a time.
     part = np.cumsum([len(heads) for heads, _ in arcs]) // _ARCS_AT_ONCE

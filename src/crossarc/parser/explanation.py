@@ -2,7 +2,8 @@
 
 The score of an arc is a sum of weights of features, so the difference of two scores is a sum over
 the features that only one of the arcs has. The same holds for two labels of an arc, whose
-log-probabilities differ by the difference of their scores.
+log-probabilities differ by the difference of their scores. The "features" of a combination are the
+weighted log-probabilities that its members give.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 
 from crossarc.errors import LimitError, ModelError
 from crossarc.models.kinds import RootRule, find_kind
-from crossarc.models.protocol import Described, Model
+from crossarc.models.protocol import Described, Model, has_approximate_sums
 from crossarc.models.tagger import Tagger
 from crossarc.parser.batches import full_batches, ready_items
 from crossarc.parser.decoding import Decoder, ScoreDecoder, make_decoder
@@ -142,7 +142,7 @@ class Parser(Described):
     @property
     def is_approximate(self) -> bool:
         """Whether probabilities are approximate: with parts of several arcs, if arcs may cross."""
-        return not self.projective and getattr(self.model, "order", 1) > 1
+        return has_approximate_sums(self.model, projective=self.projective)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -370,7 +370,7 @@ class Parser(Described):
             deprel, rival_deprel: labels of the arc from h; by default the most probable two.
 
         Raises:
-            ModelError: the model has no weights of features.
+            ModelError: the model's scores are not sums of weights.
             ValueError: no such word, head or label.
         """
         model = features_of(self.model)
@@ -449,6 +449,8 @@ class Parser(Described):
             "reads": "text and sentences" if self.tokenizer is not None else "sentences",
             "tagger": "yes" if self.tagger is not None else "no",
         }
+        if self.is_approximate:
+            lines["probabilities"] = "approximate, by belief propagation"
         if "words" in about:
             lines["learnt from"] = f"{about['sentences']:,} sentences, {about['words']:,} words"
         if "las" in about:

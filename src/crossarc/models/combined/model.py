@@ -4,7 +4,9 @@
     log p(l | h, m) = sum over members k of b_k log p_k(l | h, m) - log of the normaliser
 
 p_k(h -> m) is the probability of the arc under member k's own distribution over trees, so that
-members with scores of any scale can be combined (Hinton 2002 on products of experts).
+members with scores of any scale and of any order can be combined (Hinton 2002 on products of
+experts). It is exact, except under a model of higher order over trees that may cross: belief
+propagation.
 """
 
 from __future__ import annotations
@@ -17,14 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.inference import ProjectiveTrees, SpanningTrees
+from crossarc.inference import HigherOrderTrees, ProjectiveTrees, SpanningTrees
 from crossarc.models.checks import Fields
 from crossarc.models.kinds import RootRule, find_kind, kind_names
-from crossarc.models.protocol import ArcIndex, BatchScores, Described, ScoringModel
+from crossarc.models.protocol import (
+    ArcIndex,
+    BatchScores,
+    Described,
+    FactoredModel,
+    Part,
+    ScoringModel,
+    factors_of,
+    has_approximate_sums,
+)
 from crossarc.models.storage import check_format
 from crossarc.treebank import Sentence
 
-__all__ = ["CombinedModel", "CombinedScores", "Member"]
+__all__ = ["CombinedModel", "CombinedScores", "Member", "MemberVotes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,9 +55,20 @@ class Member:
 
     def log_marginals(self, batch: BatchScores, threads: int | None) -> list[Floats]:
         """log p(h -> m) of each sentence, -inf on the diagonal and in column 0."""
-        family = ProjectiveTrees if self.projective else SpanningTrees
-        tables: list[Floats] = family(list(batch.arcs), root=self.root, threads=threads).marginals()
-        return [_log_marginals(table) for table in tables]
+        factors: dict[str, Any] = factors_of(batch)
+        family: Any = HigherOrderTrees if factors else SpanningTrees
+        if self.projective:
+            family = ProjectiveTrees
+        trees = family(list(batch.arcs), root=self.root, threads=threads, **factors)
+        return [_log_marginals(table) for table in trees.marginals()]
+
+    @property
+    def description(self) -> str:
+        """Its kind, and what is special about it."""
+        order = f" of order {self.model.order}" if isinstance(self.model, FactoredModel) else ""
+        approximate = has_approximate_sums(self.model, projective=self.projective)
+        sums = " (approximate probabilities)" if approximate else ""
+        return f"{self.model.kind}{order}{sums}"
 
 
 class CombinedModel(Described):
@@ -72,6 +94,10 @@ class CombinedModel(Described):
     def score(self, sentences: Sequence[Sentence], *, threads: int | None = None) -> CombinedScores:
         """The scores of a batch."""
         return CombinedScores(self, sentences, threads)
+
+    def features(self, sentence: Sentence) -> MemberVotes:
+        """What each member says about the arcs and labels of a sentence."""
+        return MemberVotes(self, sentence)
 
     def label_tables(
         self, batches: Sequence[BatchScores], arcs: Sequence[ArcIndex]
@@ -154,7 +180,7 @@ class CombinedModel(Described):
     def summary(self) -> dict[str, str]:
         """What the model is, line by line."""
         return {
-            "members": ", ".join(one.model.kind for one in self.members),
+            "members": ", ".join(one.description for one in self.members),
             "labels": str(len(self.labels)),
             "weights of arcs": ", ".join(f"{weight:.2f}" for weight in self.arc_weights),
             "weights of labels": ", ".join(f"{weight:.2f}" for weight in self.label_weights),
@@ -195,6 +221,34 @@ class CombinedScores:
             log_normalised(weighted_sum(self._model.label_weights, own))
             for own in zip(*tables, strict=True)
         ]
+
+
+class MemberVotes:
+    """The weighted log-probabilities of each member: they sum to the score of the combination."""
+
+    def __init__(self, model: CombinedModel, sentence: Sentence) -> None:
+        self._model = model
+        self._scores = model.score([sentence], threads=1)
+        self._names = [
+            f"log p of member {k}, {member.description}"
+            for k, member in enumerate(model.members, 1)
+        ]
+
+    def part_weights(self, part: Part) -> dict[str, float]:
+        """By member; they sum to the score of the arc."""
+        logs = [float(tables[0][part.nodes]) for tables in self._scores.log_marginals]
+        weighted = (self._model.arc_weights * logs).tolist()
+        return dict(zip(self._names, weighted, strict=True))
+
+    def label_weights(self, h: int, m: int, *, heads: Ints | None = None) -> dict[str, Floats]:
+        """By member, for each label; differences of labels sum to those of log p(l | h, m)."""
+        arcs = [(np.array([h]), np.array([m]))]
+        tables = self._model.label_tables(self._scores.batches, arcs)
+        weights = self._model.label_weights
+        return {
+            name: weight * table[0][0]
+            for name, weight, table in zip(self._names, weights, tables, strict=True)
+        }
 
 
 def weighted_sum(weights: Floats, tables: Sequence[Floats]) -> Floats:
