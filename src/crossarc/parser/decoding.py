@@ -38,7 +38,14 @@ from crossarc.parser.marks import set_comments, write_probabilities, write_tree
 from crossarc.parser.options import ParseOptions
 from crossarc.treebank import Sentence
 
-__all__ = ["Decoder", "ScoreDecoder", "TreeDecoder", "make_decoder"]
+__all__ = [
+    "Decoder",
+    "ScoreDecoder",
+    "TreeDecoder",
+    "crossing_trees",
+    "information_of_heads",
+    "make_decoder",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,8 +62,8 @@ _SCORE_BYTES, _SCORE_SECONDS = 60.0, 2e-6
 _FOREST_BYTES, _FOREST_SECONDS = 7.0, 1.4e-8
 _REMEDY = "split it, use a model of the kind 'covington'"
 _APPROXIMATE = {"probabilities": "approximate"}
-# Probabilities are written with four decimals.
-_crossing = partial(HigherOrderTrees, bp_tolerance=1e-6)
+#: Trees that may cross, by scores of parts too; probabilities, which have four decimals, converge.
+crossing_trees = partial(HigherOrderTrees, bp_tolerance=1e-6)
 
 
 class Decoder(Protocol):
@@ -153,7 +160,7 @@ class ScoreDecoder:
         projective = self.projective if options.projective is None else options.projective
         if projective:
             return ProjectiveTrees
-        return _crossing if has_factors else SpanningTrees
+        return crossing_trees if has_factors else SpanningTrees
 
     def _score(self, sentences: Sequence[Sentence], options: ParseOptions) -> BatchScores:
         if options.keep_heads and isinstance(self.model, PruningModel):
@@ -213,9 +220,9 @@ class ScoreDecoder:
         Where sums are approximate, its own entropy only.
         """
         if options.keep_heads:
-            return [_information(trees)[0] for trees in self._given(sentences, options)]
+            return [information_of_heads(trees)[0] for trees in self._given(sentences, options)]
         batch = self._score(sentences, options)
-        return _information(self.trees(batch.arcs, options, factors_of(batch)))
+        return information_of_heads(self.trees(batch.arcs, options, factors_of(batch)))
 
     def _given(
         self, sentences: Sequence[Sentence], options: ParseOptions
@@ -280,7 +287,7 @@ class ScoreDecoder:
         else:
             trees, family, root = SpanningTrees(fixed, root="multi"), SpanningTrees, "multi"
         if factors:
-            own: Any = ProjectiveTrees if family is ProjectiveTrees else _crossing
+            own: Any = ProjectiveTrees if family is ProjectiveTrees else crossing_trees
             trees = own(fixed, root=root, threads=1, **factors)
         return trees
 
@@ -397,7 +404,7 @@ def _of_sentence(factors: Mapping[str, Sequence[Parts]], index: int) -> dict[str
     return {name: parts[index] for name, parts in factors.items()}
 
 
-def _information(trees: TreeDistribution[Any]) -> list[Floats]:
+def information_of_heads(trees: TreeDistribution[Any]) -> list[Floats]:
     """What each word's head says about all heads, of one sentence or a batch."""
     if isinstance(trees, HigherOrderTrees):
         found = trees.marginals()

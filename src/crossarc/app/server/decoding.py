@@ -13,15 +13,21 @@ from numpy.typing import NDArray
 
 from crossarc.app.server.limits import RefusalError
 from crossarc.app.server.schema import Constraints, ParseRequest
+from crossarc.errors import TreebankError
 from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution, constrain
+from crossarc.inference.factors import Parts
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import (
     ArcIndex,
     BatchScores,
+    PruningModel,
     ScoringModel,
+    factors_of,
     labelled_scores,
+    tree_label_log_probs,
 )
 from crossarc.parser import Parser
+from crossarc.parser.decoding import crossing_trees, information_of_heads
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
@@ -31,8 +37,6 @@ Floats = NDArray[np.float64]
 
 # Candidates with less probability say nothing to a person.
 _LEAST_CANDIDATE = 5e-4
-# Heads with less probability have less than 1e-4 nats of information.
-_RARE = 1e-5
 
 
 @dataclass(slots=True)
@@ -165,10 +169,32 @@ class _Batch:
         self.parser, self.model, self.request = parser, model, request
         self.sentences, self.constraints = sentences, constraints
         self.labels = {label: number for number, label in enumerate(model.labels)}
-        self.batch: BatchScores = model.score(sentences, threads=1)
+        self.batch = self._score(range(len(sentences)))
+        self.factors = factors_of(self.batch)
         self.scores = self._constrained_scores()
         projective = parser.projective if request.projective is None else request.projective
         self.family: type[TreeDistribution[Any]] = ProjectiveTrees if projective else SpanningTrees
+
+    def _score(self, numbers: Sequence[int]) -> BatchScores:
+        """The scores of some sentences; arcs that are not pruned allow the heads that are fixed."""
+        sentences = [self.sentences[k] for k in numbers]
+        if not isinstance(self.model, PruningModel):
+            return self.model.score(sentences, threads=1)
+        given = []
+        for k, sentence in zip(numbers, sentences, strict=True):
+            heads = [-1] * len(sentence)
+            for word, head in self.constraints[k].heads.items():
+                _check_word(word, sentence)
+                heads[word - 1] = head
+            given.append(sentence.copy())
+            try:
+                given[-1].heads = heads
+            except TreebankError:
+                raise _no_tree() from None
+        return self.model.score_given(given, threads=1)
+
+    def _factors(self, k: int) -> dict[str, Parts]:
+        return {name: parts[k] for name, parts in self.factors.items()}
 
     def decode(self) -> list[Decoded]:
         """The sentences with their trees."""
@@ -187,7 +213,7 @@ class _Batch:
             if self.request.entropy:
                 result.entropy = float(tree.entropy())
             if self.request.information:
-                result.information = tree.mutual_information(negligible=_RARE).sum(axis=1)
+                [result.information] = information_of_heads(tree)
             result.compared = self._compared(k, best, result)
             results.append(result)
         self._label(results)
@@ -229,13 +255,15 @@ class _Batch:
 
     def _trees(self) -> list[TreeDistribution]:
         return [
-            self._feasible(self.scores[k], self.family)
+            self._feasible(self.scores[k], self._factors(k), self.family)
             if self.constraints[k]
-            else self.family(self.scores[k], root=self.parser.root, threads=1)
+            else _distribution(self.family, self.scores[k], self.parser.root, self._factors(k))
             for k in range(len(self.sentences))
         ]
 
-    def _feasible(self, scores: Floats, family: type[TreeDistribution[Any]]) -> TreeDistribution:
+    def _feasible(
+        self, scores: Floats, factors: dict[str, Parts], family: type[TreeDistribution[Any]]
+    ) -> TreeDistribution:
         """The trees under constraints, which count more than projectivity and a single root."""
         attempts: list[tuple[type[TreeDistribution[Any]], RootRule]] = [
             (family, self.parser.root),
@@ -244,30 +272,32 @@ class _Batch:
             (SpanningTrees, "multi"),
         ]
         for trees, root in attempts:
+            # Factors leave the trees possible that arcs do.
             found = trees(scores, root=root, threads=1)
             if found.log_partition() > -np.inf:
-                return found
-        raise RefusalError(
-            "no tree satisfies the constraints: some make a cycle, or leave a word without a head",
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-        )
+                return _distribution(trees, scores, root, factors) if factors else found
+        raise _no_tree()
 
     def _closest(self, k: int) -> list[int]:
         """The heads that differ from those of the input in as few words as constraints allow.
 
-        Arcs of the input get a bonus that outweighs the scores of any tree.
+        Arcs of the input get a bonus that outweighs the scores of any tree. Arcs that the model has
+        pruned are allowed again, and parts of several arcs count for nothing.
         """
-        scores, given = self.scores[k].copy(), self.sentences[k].heads
+        own, given = self.constraints[k], self.sentences[k].heads
+        finite = self.batch.arcs[k][np.isfinite(self.batch.arcs[k])]
+        is_pruned = np.isneginf(self.batch.arcs[k])
+        least = float(finite.min(initial=0.0))
+        scores = constrain(np.where(is_pruned, least, self.scores[k]), own.heads, own.forbidden)
         known = np.flatnonzero(given >= 0)
-        finite = scores[np.isfinite(scores)]
-        bonus = 1.0 + 2.0 * len(given) * float(np.abs(finite).max(initial=0.0))
+        bonus = 1.0 + 2.0 * len(given) * float(np.abs(scores[np.isfinite(scores)]).max(initial=0.0))
         scores[given[known], known + 1] += bonus
         is_projective = self.request.projective is True
         family: type[TreeDistribution[Any]] = ProjectiveTrees if is_projective else SpanningTrees
-        if (given == 0).sum() > 1 and not self.constraints[k]:
+        if (given == 0).sum() > 1 and not own:
             trees: TreeDistribution = family(scores, root="multi", threads=1)
         else:
-            trees = self._feasible(scores, family)
+            trees = self._feasible(scores, {}, family)
         heads: list[int] = trees.argmax().heads.tolist()
         return heads
 
@@ -275,9 +305,9 @@ class _Batch:
         """The best labelled trees."""
         own = self.constraints[k]
         numbers = {m: self.labels[label] for m, label in own.labels.items() if label in self.labels}
-        [scores] = labelled_scores(self.model.score([self.sentences[k]], threads=1))
+        [scores] = labelled_scores(self._score([k]))
         fixed = constrain(scores, own.heads, own.forbidden, numbers)
-        trees = self._feasible(fixed, self.family)
+        trees = self._feasible(fixed, self._factors(k), self.family)
         return [
             Ranked(
                 tree.heads.tolist(),
@@ -296,8 +326,8 @@ class _Batch:
         tree = best
         if compare != "best":
             family = ProjectiveTrees if compare == "projective" else SpanningTrees
-            tree = self._feasible(self.scores[k], family).argmax()
-        wide = SpanningTrees(self.scores[k], root="multi", threads=1)
+            tree = self._feasible(self.scores[k], self._factors(k), family).argmax()
+        wide = _distribution(SpanningTrees, self.scores[k], "multi", self._factors(k))
         # Both by the score of the model, so that a reader can tell which is the better one.
         difference = float(wide.log_prob(tree)) - float(wide.log_prob(Tree(result.heads)))
         return Ranked(tree.heads.tolist(), [], (result.log_prob or 0.0) + difference)
@@ -314,7 +344,10 @@ class _Batch:
             heads, words = np.array(pairs, np.int64).T
             arcs.append((heads.copy(), words.copy()))
         tables = self.batch.label_log_probs(arcs)
-        for one, heads_of, logs in zip(results, candidates, tables, strict=True):
+        # Labels may depend on all of a tree.
+        own = tree_label_log_probs(self.batch, [np.array(one.heads) for one in results])
+        for one, heads_of, logs, chosen in zip(results, candidates, tables, own, strict=True):
+            logs[: len(chosen)] = chosen
             self._use_labels(one, heads_of, logs)
 
     def _use_labels(self, one: Decoded, heads_of: list[list[int]], logs: Floats) -> None:
@@ -369,6 +402,21 @@ class _Batch:
             heads = [h for h in order if h == head or column[h] >= _LEAST_CANDIDATE]
             found.append(heads if head in heads else [*heads[: self.request.candidates - 1], head])
         return found
+
+
+def _distribution(
+    family: type[TreeDistribution[Any]], scores: Floats, root: RootRule, factors: dict[str, Parts]
+) -> TreeDistribution:
+    own: Any = crossing_trees if factors and family is SpanningTrees else family
+    trees: TreeDistribution = own(scores, root=root, threads=1, **factors)
+    return trees
+
+
+def _no_tree() -> RefusalError:
+    return RefusalError(
+        "no tree satisfies the constraints: some make a cycle, or leave a word without a head",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    )
 
 
 def _log_prob(trees: TreeDistribution, heads: list[int]) -> float | None:

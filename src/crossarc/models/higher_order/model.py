@@ -306,18 +306,18 @@ def surviving_arcs(
     # Temperatures are not used: models of folds have none.
     scores = encoded.split_arcs(first.arcs.scores(encoded, threads))
     options: dict[str, Any] = {"threshold": threshold, "threads": threads}
-    if given is None:
-        kept = prune(scores, projective=projective, root=root, **options)
-    else:
-        kept = [
-            _prune_given(one, heads, projective, root, options)
-            for one, heads in zip(scores, given, strict=True)
-        ]
-    allowed = [one > -np.inf for one in kept]
-    if not projective and given is None:
-        trees: Any = ProjectiveTrees(scores, root=root, threads=threads)
-        for mask, tree in zip(allowed, trees.argmax(), strict=True):
-            mask[tree.heads, np.arange(1, len(mask))] = True
+    allowed = [np.empty(0, np.bool_)] * len(scores)
+    free = [k for k in range(len(scores)) if given is None or (given[k] < 0).all()]
+    some = [scores[k] for k in free]
+    for k, one in zip(free, prune(some, projective=projective, root=root, **options), strict=True):
+        allowed[k] = one > -np.inf
+    if not projective:
+        trees: Any = ProjectiveTrees(some, root=root, threads=threads)
+        for k, tree in zip(free, trees.argmax(), strict=True):
+            allowed[k][tree.heads, np.arange(1, len(allowed[k]))] = True
+    for k, heads in enumerate(given or ()):
+        if (heads >= 0).any():
+            allowed[k] = _prune_given(scores[k], heads, projective, root, options) > -np.inf
     return np.concatenate([np.empty(0, np.bool_), *(mask.ravel() for mask in allowed)])
 
 
