@@ -20,7 +20,7 @@ from crossarc.treebank import sample
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux only")
 
-FILES = 4
+FILES, COPIES = 4, 8
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with inputs of several batches."""
     folder = tmp_path_factory.mktemp("corpus")
     for number in range(FILES):
-        write_conllu(sample()[number:] * 3, folder / f"{number}.conllu")
+        write_conllu(sample()[number:] * COPIES, folder / f"{number}.conllu")
     return folder
 
 
@@ -66,7 +66,7 @@ def test_a_driver_that_is_stopped(
     rng = random.Random(number)
     with subprocess.Popen([COMMAND, *arguments(place, tmp_path)], stderr=subprocess.PIPE) as driver:
         wait_until(lambda: len(contents(tmp_path)) > 1)
-        time.sleep(0.2 * rng.random())
+        time.sleep(0.1 * rng.random())
         own = descendants(driver.pid)
         driver.send_signal(number)
         _, said = driver.communicate(timeout=60)
@@ -143,9 +143,9 @@ def test_what_is_finished(place: Path, expected: dict[str, bytes], tmp_path: Pat
     try:
         assert resumed(place, tmp_path) == FILES - 1
     finally:
-        write_conllu(sample()[3:] * 3, place / "3.conllu")
+        write_conllu(sample()[3:] * COPIES, place / "3.conllu")
     record = json.loads((tmp_path / ".crossarc" / "0.conllu.json").read_text())
-    assert (record["sentences"], record["set_aside"]) == (378, 0)
+    assert (record["sentences"], record["set_aside"]) == (len(sample()) * COPIES, 0)
     done = crossarc(*arguments(place, tmp_path, "--resume", "--projective"))
     assert done.stderr == f"crossarc: 0 of {FILES} inputs are finished\n".encode()
 

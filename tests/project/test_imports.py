@@ -29,6 +29,7 @@ COMMAND_LINE = {
     "crossarc.app.commands.perplexity",
     "crossarc.app.commands.review",
     "crossarc.app.commands.serve",
+    "crossarc.app.commands.split",
     "crossarc.app.commands.stats",
     "crossarc.app.commands.train",
     "crossarc.app.commands.warmup",

@@ -19,6 +19,12 @@ from crossarc.treebank import sample
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux only")
 
 
+@pytest.fixture(autouse=True)
+def processes_whatever_was_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests of this process may have imported PyTorch, beside which parsers use threads."""
+    monkeypatch.setattr("crossarc.scale.parsing._can_fork", lambda: True)
+
+
 def written(sentences: Any) -> bytes:
     file = io.BytesIO()
     write_conllu(sentences, file)

@@ -38,6 +38,7 @@ from crossarc.errors import CrossarcError
 __all__ = ["COMMANDS", "app", "main"]
 
 _WRONG_PATH = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM}
+_SOON = 0.01
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 app = typer.Typer(
@@ -96,6 +97,7 @@ def main() -> None:
     # From here on files are cleaned up; see `crossarc.app` for what was before.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _unraisable
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Where the terminal cannot show a character, a question mark is better than a traceback.
         sys.stdout.reconfigure(errors="replace")
@@ -126,6 +128,19 @@ def main() -> None:
 def _terminate(number: int, frame: object) -> None:
     """Leave as after an interrupt: files that are half written are removed."""
     sys.exit(128 + number)
+
+
+def _unraisable(what: sys.UnraisableHookArgs) -> None:
+    """An end that was asked for while an object was deleted comes once more, a little later.
+
+    What a finaliser raises is otherwise reported and forgotten.
+    """
+    if not isinstance(what.exc_value, KeyboardInterrupt | SystemExit):
+        sys.__unraisablehook__(what)
+        return
+    number = signal.SIGINT if isinstance(what.exc_value, KeyboardInterrupt) else signal.SIGTERM
+    signal.signal(signal.SIGALRM, lambda _, frame: signal.raise_signal(number))
+    signal.setitimer(signal.ITIMER_REAL, _SOON)
 
 
 def _end_by_sigpipe() -> None:

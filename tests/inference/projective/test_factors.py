@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.sibling_cases import mirrored_factor, usable_parts
 
-from crossarc import Parts, ProjectiveTrees, ScoreError
+from crossarc import LimitError, Parts, ProjectiveTrees, ScoreError
 
 
 @pytest.mark.parametrize(
@@ -139,5 +139,5 @@ def test_large_scores() -> None:
 
 def test_too_long_for_a_forest() -> None:
     scores = np.broadcast_to(np.float32(0.0), (1300, 1300))
-    with pytest.raises(ScoreError, match="too large for a packed forest"):
+    with pytest.raises(LimitError, match="too large for a packed forest"):
         ProjectiveTrees(scores).kbest(2)

@@ -18,7 +18,7 @@ from support.attardi_reference import (
     table_index,
 )
 
-from crossarc import InfeasibleError, ScoreError, Tree
+from crossarc import InfeasibleError, LimitError, ScoreError, Tree
 from crossarc.inference.forest.arrays import Forest
 from crossarc.inference.forest.inside import log_total, marginals
 from crossarc.inference.forest.kbest import ranked
@@ -231,7 +231,7 @@ def test_arrays_that_are_refused() -> None:
         table[0, 1, 2] = wrong
         with pytest.raises(ScoreError, match=r"scores of ra2 must be numbers of up to 1e\+12"):
             Computations(scores._replace(ra2=table))
-    with pytest.raises(ScoreError, match="101 words are too many"):
+    with pytest.raises(LimitError, match="101 words are too many"):
         Computations(drawn(101, 0))
 
 
