@@ -109,7 +109,7 @@ class ScoringModel(Model, Protocol):
 
 @runtime_checkable
 class FactoredModel(ScoringModel, Protocol):
-    """A model whose batches are `FactoredBatch`es."""
+    """A model of higher order: its batches are of the class `FactoredBatch`."""
 
     @property
     def order(self) -> int:
