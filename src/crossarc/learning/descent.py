@@ -32,7 +32,7 @@ class Descent(ABC):
         evaluations: of the function, so far.
     """
 
-    # Of the strong Wolfe conditions, for the slope: CG needs a more exact search.
+    # Of the strong Wolfe conditions, for the derivative along a line: CG must search more exactly.
     curvature: float
 
     def __init__(self, function: Function, start: Floats) -> None:
@@ -69,11 +69,11 @@ class Descent(ABC):
     def _search(self, direction: Floats) -> bool:
         from scipy.optimize import line_search
 
-        slope = float(direction @ self.gradient)
-        if slope >= 0.0:
+        derivative = float(direction @ self.gradient)
+        if derivative >= 0.0:
             return False
         # As in SciPy's own optimisers: the first step is as long as the gradient is, at most.
-        before = self.value + np.sqrt(-slope) / 2.0 if self._before is None else self._before
+        before = self.value + np.sqrt(-derivative) / 2.0 if self._before is None else self._before
         with warnings.catch_warnings():
             # A search that fails says so by its result, too.
             warnings.simplefilter("ignore", RuntimeWarning)

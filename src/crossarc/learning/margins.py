@@ -35,12 +35,12 @@ def margin_step(gram: Floats, violations: Floats, c: float = math.inf) -> Floats
     padded = np.pad(gram, (0, 1))
     tolerance = _TOLERANCE * max(1.0, float(np.abs(violations).max()))
     for number in range(1, _STEPS_A_CONSTRAINT * k + 1):
-        slopes = np.append(violations - gram @ steps[:k], 0.0)
+        gradient = np.append(violations - gram @ steps[:k], 0.0)
         # Mass moves to the steepest constraint from the least steep one that has some.
-        best = int(slopes.argmax())
+        best = int(gradient.argmax())
         givers = np.flatnonzero(steps > 0.0)
-        worst = int(givers[slopes[givers].argmin()])
-        gap = slopes[best] - slopes[worst]
+        worst = int(givers[gradient[givers].argmin()])
+        gap = gradient[best] - gradient[worst]
         curvature = padded[best, best] + padded[worst, worst] - 2.0 * padded[best, worst]
         size = min(steps[worst], gap / curvature) if curvature > 0.0 else steps[worst]
         if gap <= tolerance or not math.isfinite(size):

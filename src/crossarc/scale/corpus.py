@@ -34,7 +34,7 @@ __all__ = [
 
 #: The kind of text that an input is; None for a treebank.
 Form = Literal["text", "lines", "tokenized"] | None
-#: Looks on while parsed sentences of an input, which it is told, pass by.
+#: Given the name of an input, what its parsed sentences pass through.
 Watch = Callable[[Iterator[Serialized], str], Iterable[Serialized]]
 T = TypeVar("T")
 
