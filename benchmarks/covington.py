@@ -29,7 +29,7 @@ import crossarc as ca
 from crossarc.evaluation import sentence_counts, sign_test_p
 from crossarc.inference.transition import covington
 from crossarc.models.covington.model import CovingtonModel
-from crossarc.models.linear import LinearModel, LinearScores
+from crossarc.models.first_order.model import LinearModel, LinearScores
 from crossarc.models.protocol import tree_arcs
 
 NAMES = (

@@ -23,11 +23,11 @@ import crossarc as ca
 from crossarc.inference import Many
 from crossarc.learning import AdaGrad, Progress, WeightTable, run_passes
 from crossarc.models.encode import Encoded
+from crossarc.models.first_order.model import LinearModel
+from crossarc.models.first_order.scorers import Arcs
+from crossarc.models.first_order.training import train_linear
 from crossarc.models.graph import GraphOptions
-from crossarc.models.linear import LinearModel
 from crossarc.models.protocol import all_arcs
-from crossarc.models.scorers import Arcs
-from crossarc.models.training import train_linear
 from crossarc.parser import Parser
 
 NAMES = ("Latin-Perseus", "Slovenian-SSJ", "Turkish-IMST")

@@ -36,15 +36,15 @@ import crossarc as ca
 from crossarc import ProjectiveTrees, SpanningTrees
 from crossarc.learning import ConjugateGradient, Perceptron, WeightTable, log_linear, perceptron
 from crossarc.models.encode import Encoded
-from crossarc.models.kinds import RootRule
-from crossarc.models.learners.learners import (
+from crossarc.models.first_order.learners.learners import (
     ArcLearner,
     DescentLearner,
     DualLearner,
     StepLearner,
 )
-from crossarc.models.learners.problem import ArcProblem, Trees
-from crossarc.models.linear import LinearModel
+from crossarc.models.first_order.learners.problem import ArcProblem, Trees
+from crossarc.models.first_order.model import LinearModel
+from crossarc.models.kinds import RootRule
 from crossarc.treebank.synthetic import generate, poisson_lengths
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "reproduction" / "koo2007"

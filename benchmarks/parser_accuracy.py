@@ -33,12 +33,12 @@ from support.harness import default_treebanks
 import crossarc as ca
 from crossarc.evaluation import calibration
 from crossarc.learning import Progress
+from crossarc.models.first_order.model import LinearModel
+from crossarc.models.first_order.training import calibrate
 from crossarc.models.graph import GraphOptions
 from crossarc.models.higher_order import training
 from crossarc.models.higher_order.model import HigherOrderModel
 from crossarc.models.higher_order.objectives import Trees
-from crossarc.models.linear import LinearModel
-from crossarc.models.training import calibrate
 from crossarc.parser import Parser
 
 TREES = ("non-projective", "projective")

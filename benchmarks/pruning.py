@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from support.harness import default_treebanks
 
 import crossarc as ca
+from crossarc.models.first_order.model import LinearModel
 from crossarc.models.graph import GraphOptions
-from crossarc.models.linear import LinearModel
 
 THRESHOLDS = (1e-2, 1e-3, 5e-4, 1e-4, 5e-5, 1e-5)
 MAX_HEADS = (4, 8, 16)

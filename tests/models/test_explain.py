@@ -11,7 +11,7 @@ from support.features import PlainFeatures
 from support.small_treebank import WORKED, toy_treebank
 
 from crossarc import Sentence
-from crossarc.models.linear import LinearModel
+from crossarc.models.first_order.model import LinearModel
 from crossarc.models.protocol import FeatureModel, Part, all_arcs
 
 

@@ -10,7 +10,7 @@ from support.small_treebank import WORKED, toy_treebank
 
 from crossarc import Sentence
 from crossarc.models.features import MISSING, compile_plan
-from crossarc.models.linear import LinearModel
+from crossarc.models.first_order.model import LinearModel
 from crossarc.models.protocol import labelled_scores, tree_arcs
 
 UNKNOWN = Sentence.build(

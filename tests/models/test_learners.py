@@ -12,12 +12,12 @@ from support.small_treebank import WORKED, toy_treebank
 
 from crossarc import ModelError, Sentence
 from crossarc.learning import Objective, Progress, log_linear, max_margin, wrong_arcs
+from crossarc.models.first_order.learners.learners import MiraLearner
+from crossarc.models.first_order.learners.problem import ArcProblem, FullObjective
+from crossarc.models.first_order.model import LinearModel
+from crossarc.models.first_order.training import arc_learner, attachment, train_linear, trees_of
 from crossarc.models.graph import GraphOptions
 from crossarc.models.kinds import OptionError
-from crossarc.models.learners.learners import MiraLearner
-from crossarc.models.learners.problem import ArcProblem, FullObjective
-from crossarc.models.linear import LinearModel
-from crossarc.models.training import arc_learner, attachment, train_linear, trees_of
 from crossarc.treebank import sample
 
 TREES = [(projective, root) for projective in (False, True) for root in ("single", "multi")]

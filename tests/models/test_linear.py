@@ -14,12 +14,12 @@ from support.small_treebank import WORKED, toy_treebank
 
 from crossarc import ModelError, ProjectiveTrees, Sentence, SpanningTrees
 from crossarc.learning import WeightTable, log_linear
+from crossarc.models.first_order.labels import log_softmax
+from crossarc.models.first_order.model import LinearModel
+from crossarc.models.first_order.scorers import Arcs
+from crossarc.models.first_order.training import attachment, train_linear
 from crossarc.models.graph import GraphOptions
-from crossarc.models.labels import log_softmax
-from crossarc.models.linear import LinearModel
 from crossarc.models.protocol import labelled_scores, tree_arcs
-from crossarc.models.scorers import Arcs
-from crossarc.models.training import attachment, train_linear
 
 SMALL = {"cutoff": 1, "arc_bits": 14, "label_bits": 14}
 
@@ -159,9 +159,9 @@ PROGRAM = """
 import sys; sys.path[:0] = ["tests"]
 import hashlib
 from support.small_treebank import toy_treebank
-from crossarc.models.linear import LinearModel
+from crossarc.models.first_order.model import LinearModel
 from crossarc.models.graph import GraphOptions
-from crossarc.models.training import train_linear
+from crossarc.models.first_order.training import train_linear
 sentences = toy_treebank(8, seed=2)
 model = LinearModel.build(sentences, cutoff=1, arc_bits=12, label_bits=12)
 train_linear(sentences, options=GraphOptions(passes=1, batch=4), model=model)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
@@ -124,10 +124,11 @@ WEIGHTS = nps.arrays(np.float32, st.integers(1, 40), elements=st.floats(-9, 9, w
 
 
 @given(WEIGHTS)
+@example(np.array([3e-41, 1e-45], np.float32))
 def test_packed_weights_come_back_rounded(weights: np.ndarray) -> None:
     numbers, scale = quantised(weights)
     assert numbers.dtype == np.int16
-    error = np.abs(weights).max() / 65534 * (1 + 1e-3)
+    error = float(np.abs(weights).max()) / 65534 * (1 + 1e-3)
     np.testing.assert_allclose(numbers * scale, weights, atol=error)
     bits, values = pack(numbers)
     assert len(values) == np.count_nonzero(numbers)

@@ -239,7 +239,7 @@ def test_imports_are_those_of_the_parser() -> None:
     text = b"from .a import (b as c,  # why\n    d)\nimport small.e as e, small.f\n"
     pairs = [("small.a", "b"), ("small.a", "d"), ("small.e", ""), ("small.f", "")]
     assert list(imports(text, "small")) == pairs
-    assert "crossarc.models.arcs" in kernel_modules()
+    assert "crossarc.models.first_order.arcs" in kernel_modules()
 
 
 def test_python_cannot_call_sub_kernels() -> None:

@@ -12,7 +12,7 @@ from support.files import ROOT
 
 from crossarc.kernels.rooms import PARTS, ROOMS, kernel_modules, room_of
 from crossarc.kernels.warmup import jobs
-from crossarc.models.labels import log_softmax
+from crossarc.models.first_order.labels import log_softmax
 
 USED = """
 import sys
@@ -65,8 +65,8 @@ def test_parsing_text_needs_few_kernels() -> None:
         "crossarc.inference.projective.first_order.best",
         "crossarc.inference.runtime.packing",
         "crossarc.inference.runtime.scoring",
-        "crossarc.models.arcs",
-        "crossarc.models.labels",
+        "crossarc.models.first_order.arcs",
+        "crossarc.models.first_order.labels",
         "crossarc.models.tagging.lemma_kernels",
         "crossarc.models.tagging.perceptron",
         "crossarc.models.tagging.words",

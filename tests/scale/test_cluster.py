@@ -20,7 +20,7 @@ pytest.importorskip("fsspec", reason="extra [ray] is not installed")
 from support.poisoned import PoisonedShardParser
 
 from crossarc import CrossarcError, Sentence, write_conllu
-from crossarc.models.linear import LinearModel
+from crossarc.models.first_order.model import LinearModel
 from crossarc.scale.cluster import ClusterMap, ShardParser, cluster, parse_on_cluster
 from crossarc.scale.corpus import Outcome, Shard
 from crossarc.scale.sums import arc_gradients, in_this_process

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from crossarc import BigramModel
 from crossarc.learning.em import run_em
+from crossarc.models.first_order.model import LinearModel
 from crossarc.models.generative.bigram_em import BigramProblem
 from crossarc.models.generative.corpus import Corpus
-from crossarc.models.linear import LinearModel
 from crossarc.scale.sums import (
     arc_gradients,
     distribute_e_step,

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from crossarc import Sentence
+from crossarc.models.first_order.model import LinearModel
 from crossarc.models.higher_order.model import HigherOrderModel
-from crossarc.models.linear import LinearModel
 from support.small_treebank import WORKED, toy_treebank
 
 #: A tree in which arcs cross: 5 -> 2 and 1 -> 4 over 3.

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from crossarc.learning import Progress
+    from crossarc.models.first_order.model import LinearModel
     from crossarc.models.higher_order.model import HigherOrderModel
-    from crossarc.models.linear import LinearModel
     from crossarc.treebank import Sentence
 
 __all__ = ["KIND", "GraphOptions"]
@@ -150,7 +150,7 @@ def _train(
         from crossarc.models.higher_order.training import train_higher_order
 
         return train_higher_order(sentences, dev, options=options, progress=progress)
-    from crossarc.models.training import train_linear
+    from crossarc.models.first_order.training import train_linear
 
     return train_linear(sentences, dev, options=options, progress=progress)
 
@@ -162,7 +162,7 @@ def _restore(
         from crossarc.models.higher_order.model import HigherOrderModel
 
         return HigherOrderModel.restore(tensors, metadata)
-    from crossarc.models.linear import LinearModel
+    from crossarc.models.first_order.model import LinearModel
 
     return LinearModel.restore(tensors, metadata)
 

@@ -170,7 +170,8 @@ def _checksum(arrays: _Arrays, metadata: Mapping[str, Any]) -> str:
 def quantised(weights: Singles) -> tuple[Shorts, float]:
     """Whole numbers and the scale that makes them the weights, to 1/65534 of the largest."""
     scale = float(np.abs(weights).max()) / _INT16_MAX or 1.0
-    return np.rint(weights / scale).astype(np.int16), scale
+    # In float64: the scale of very small weights is not a float32.
+    return np.rint(weights / np.float64(scale)).astype(np.int16), scale
 
 
 def prune(weights: Singles, count: int) -> Singles:

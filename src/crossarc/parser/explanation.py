@@ -28,7 +28,7 @@ class FeatureWeight(NamedTuple):
 
     #: The kind of part that it is a feature of: "arc" or "label".
     part: str
-    #: In words, as `crossarc.models.explain` writes them.
+    #: In words, as `crossarc.models.first_order.explain` writes them.
     feature: str
     weight: float
     rival_weight: float

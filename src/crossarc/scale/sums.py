@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from crossarc.inference import ProjectiveTrees, SpanningTrees
 from crossarc.learning import GROUPS, WeightTable, learnable_heads, log_linear
 from crossarc.models.encode import Encoded
+from crossarc.models.first_order.model import LinearModel
+from crossarc.models.first_order.scorers import ArcScorer
 from crossarc.models.generative.bigram_em import BigramProblem
 from crossarc.models.generative.expectations import ArcExpectations, ShardSums
-from crossarc.models.linear import LinearModel
-from crossarc.models.scorers import ArcScorer
 from crossarc.treebank import Sentence
 
 __all__ = [

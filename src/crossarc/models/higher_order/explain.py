@@ -1,6 +1,6 @@
 """Single features of parts of several arcs and of labels given a tree, with their weights.
 
-As in `crossarc.models.explain`, slots are computed by the definition, in Python's integers:
+As in `crossarc.models.first_order.explain`, slots are computed by the definition, in Python:
 
     head upos=VERB, sibling upos=ADV, modifier upos=NOUN, head < sibling < modifier
     grandparent lemma=see, modifier lemma=dog, grandparent < head < modifier, distances 1, 3-5
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from crossarc.learning import GROUPS
 from crossarc.models.encode import BOUNDARY, FIRST, PADDING
-from crossarc.models.explain import LinearFeatures, hash_codes, meet
 from crossarc.models.features import code_offset
+from crossarc.models.first_order.explain import LinearFeatures, hash_codes, meet
 from crossarc.models.higher_order.contexts import CONTEXT_ATOMS, MANY, with_contexts
 from crossarc.models.protocol import Part
 from crossarc.treebank import Sentence

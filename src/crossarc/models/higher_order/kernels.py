@@ -172,7 +172,7 @@ def _score_parts(
             out[p] = total * scale
 
 
-#: `_score_parts` for each type of weights, as in `crossarc.models.arcs`.
+#: `_score_parts` for each type of weights, as in `crossarc.models.first_order.arcs`.
 score_parts = {
     kind: kernel(
         types.void(*_PARTS, types.boolean, weights, _FLOAT, types.float64[::1], _INT, _INT)

@@ -23,14 +23,14 @@ from crossarc.inference.pruning import prune
 from crossarc.models.checks import Fields, weights_fit
 from crossarc.models.encode import Encoded
 from crossarc.models.features import arc_plan
+from crossarc.models.first_order.model import LinearModel
+from crossarc.models.first_order.scorers import TABLE_BITS, Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.higher_order.contexts import context_plan, with_contexts
 from crossarc.models.higher_order.explain import FactoredFeatures
 from crossarc.models.higher_order.parts import PartList, PartScorer
 from crossarc.models.higher_order.templates import FACTOR_NAMES, part_plan
 from crossarc.models.kinds import RootRule
-from crossarc.models.linear import LinearModel
 from crossarc.models.protocol import ArcIndex, Described
-from crossarc.models.scorers import TABLE_BITS, Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.storage import check_format
 from crossarc.once import once
 from crossarc.treebank import Sentence

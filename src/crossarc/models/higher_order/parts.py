@@ -15,8 +15,8 @@ from crossarc.inference.part_lists import batch_parts
 from crossarc.learning import GROUPS, WeightTable
 from crossarc.models.encode import Encoded
 from crossarc.models.features import Plan
+from crossarc.models.first_order.scorers import Scorer
 from crossarc.models.higher_order.kernels import gather_parts, score_parts
-from crossarc.models.scorers import Scorer
 from crossarc.parallel import over_ranges
 
 __all__ = ["PartList", "PartScorer"]

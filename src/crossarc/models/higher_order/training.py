@@ -26,13 +26,13 @@ from crossarc.learning import (
     run_passes,
 )
 from crossarc.models.encode import Encoded
+from crossarc.models.first_order.labels import log_softmax
+from crossarc.models.first_order.model import LinearModel
+from crossarc.models.first_order.scorers import Arcs
+from crossarc.models.first_order.training import adagrad, learn_labels, train_linear
 from crossarc.models.graph import GraphOptions
 from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel, surviving_arcs
 from crossarc.models.higher_order.objectives import Gradient, Trees, log_linear, max_margin
-from crossarc.models.labels import log_softmax
-from crossarc.models.linear import LinearModel
-from crossarc.models.scorers import Arcs
-from crossarc.models.training import adagrad, learn_labels, train_linear
 from crossarc.treebank import Sentence
 
 __all__ = ["calibrate", "train_higher_order"]

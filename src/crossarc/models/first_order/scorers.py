@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.learning import GROUPS, Rule, WeightTable
-from crossarc.models.arcs import score_arcs
 from crossarc.models.checks import tensor
 from crossarc.models.encode import Encoded
 from crossarc.models.features import Plan
-from crossarc.models.labels import ALIGNMENT, score_labels
+from crossarc.models.first_order.arcs import score_arcs
+from crossarc.models.first_order.labels import ALIGNMENT, score_labels
 from crossarc.models.protocol import ArcIndex
 from crossarc.models.storage import pack, prune, quantised, unpack
 from crossarc.parallel import over_ranges
@@ -136,7 +136,7 @@ class ArcScorer(Scorer):
         least: float = LEAST_DERIVATIVE,
     ) -> None:
         """Gather the gradient in the weights of each part of the table, and do a step there."""
-        from crossarc.models.arc_gradients import gather_arcs
+        from crossarc.models.first_order.arc_gradients import gather_arcs
 
         gather = self._on(gather_arcs, encoded)
         table.update(partial(gather, gradient, least), step, threads)
@@ -208,7 +208,7 @@ class LabelScorer(Scorer):
         Args:
             gradient: (arcs, labels), of the loss in the label scores.
         """
-        from crossarc.models.label_gradients import gather_labels
+        from crossarc.models.first_order.label_gradients import gather_labels
 
         gather = self._on(gather_labels, arcs)
         rule.table.update(partial(gather, gradient), rule.step, threads)

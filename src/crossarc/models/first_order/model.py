@@ -24,11 +24,11 @@ from crossarc.models.encode import (
     permitted_labels,
     seen_labels,
 )
-from crossarc.models.explain import LinearFeatures
 from crossarc.models.features import arc_plan, label_plan
-from crossarc.models.labels import log_softmax
+from crossarc.models.first_order.explain import LinearFeatures
+from crossarc.models.first_order.labels import log_softmax
+from crossarc.models.first_order.scorers import TABLE_BITS, Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.protocol import ArcIndex, Described
-from crossarc.models.scorers import TABLE_BITS, Arcs, ArcScorer, LabelScorer, Scorer
 from crossarc.models.slots import TAGS
 from crossarc.models.storage import check_format
 from crossarc.treebank import Sentence

@@ -32,19 +32,19 @@ from crossarc.learning import (
 )
 from crossarc.models.checkpoints import Checkpoint, joined, section
 from crossarc.models.encode import Encoded
-from crossarc.models.graph import GraphOptions
-from crossarc.models.labels import log_softmax
-from crossarc.models.learners.learners import (
+from crossarc.models.first_order.labels import log_softmax
+from crossarc.models.first_order.learners.learners import (
     ArcLearner,
     DescentLearner,
     DualLearner,
     MiraLearner,
     StepLearner,
 )
-from crossarc.models.learners.problem import ArcProblem, Trees
-from crossarc.models.linear import LinearModel, LinearScores
+from crossarc.models.first_order.learners.problem import ArcProblem, Trees
+from crossarc.models.first_order.model import LinearModel, LinearScores
+from crossarc.models.first_order.scorers import Arcs, LabelScorer
+from crossarc.models.graph import GraphOptions
 from crossarc.models.protocol import tree_arcs
-from crossarc.models.scorers import Arcs, LabelScorer
 from crossarc.treebank import Sentence
 
 __all__ = [

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import kernel
 from crossarc.learning.tables import GROUPS, TOUCHED, add_gradient
-from crossarc.models.labels import ARCS, label_window, label_workspace, prepare_arc
+from crossarc.models.first_order.labels import ARCS, label_window, label_workspace, prepare_arc
 from crossarc.models.slots import first_of_group, key_hashes, key_range
 
 __all__ = ["gather_labels"]

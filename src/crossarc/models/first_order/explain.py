@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from crossarc.learning import GROUPS
 from crossarc.models.encode import BOUNDARY, COLUMN_ATOMS, FIRST, PADDING, ROOT, UNKNOWN
 from crossarc.models.features import code_offset
-from crossarc.models.labels import ALIGNMENT
+from crossarc.models.first_order.labels import ALIGNMENT
 from crossarc.models.protocol import Part
 from crossarc.models.slots import ARC_KEYS, TAGS
 from crossarc.treebank import Sentence
 
 if TYPE_CHECKING:
-    from crossarc.models.linear import LinearModel
-    from crossarc.models.scorers import Scorer
+    from crossarc.models.first_order.model import LinearModel
+    from crossarc.models.first_order.scorers import Scorer
 
 __all__ = ["LinearFeatures", "hash_codes", "meet"]
 

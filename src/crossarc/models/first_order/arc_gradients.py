@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import READ_FLOAT, kernel, subkernel
 from crossarc.learning.tables import GROUPS, TOUCHED, add_gradient
-from crossarc.models.arcs import SENTENCES, arc_workspace, sentence_keys
+from crossarc.models.first_order.arcs import SENTENCES, arc_workspace, sentence_keys
 from crossarc.models.slots import (
     ARC_KEYS,
     arc_key,

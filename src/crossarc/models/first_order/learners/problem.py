@@ -22,8 +22,8 @@ from crossarc.learning import (
     nearest_heads,
 )
 from crossarc.models.encode import Encoded
+from crossarc.models.first_order.scorers import ArcScorer
 from crossarc.models.kinds import RootRule
-from crossarc.models.scorers import ArcScorer
 
 __all__ = ["ArcProblem", "FullObjective", "Trees"]
 

@@ -28,8 +28,8 @@ from crossarc.learning import (
     tree_differences,
     wrong_arcs,
 )
-from crossarc.models.learners.problem import ArcProblem, FullObjective, flat
-from crossarc.models.scorers import LEAST_DERIVATIVE
+from crossarc.models.first_order.learners.problem import ArcProblem, FullObjective, flat
+from crossarc.models.first_order.scorers import LEAST_DERIVATIVE
 
 __all__ = ["ArcLearner", "DescentLearner", "DualLearner", "MiraLearner", "StepLearner"]
 
