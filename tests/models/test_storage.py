@@ -129,7 +129,7 @@ def test_packed_weights_come_back_rounded(weights: np.ndarray) -> None:
     numbers, scale = quantised(weights)
     assert numbers.dtype == np.int16
     error = float(np.abs(weights).max()) / 65534 * (1 + 1e-3)
-    np.testing.assert_allclose(numbers * scale, weights, atol=error)
+    np.testing.assert_allclose(numbers * scale, weights.astype(float), atol=error)
     bits, values = pack(numbers)
     assert len(values) == np.count_nonzero(numbers)
     assert (unpack(bits, values, len(weights)) == numbers).all()
