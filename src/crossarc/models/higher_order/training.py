@@ -41,7 +41,10 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_FOLDS, _FOLD_PASSES = 4, 3
+# For pruning, models of folds need not be exact: arcs with a small derivative are left out.
+_FOLDS, _FOLD_PASSES, _FOLD_DERIVATIVE = 4, 3, 1e-2
+# Less probable arcs are pruned, given whether trees are projective (docs/parser.md).
+_THRESHOLDS = {False: 2e-3, True: 2e-4}
 # A temperature is fitted on so many words at most: each of its trials infers all probabilities.
 _CALIBRATION_WORDS = 1000
 _TEMPERATURES = {"lowest": 0.1, "highest": 5.0, "tolerance": 0.1}
@@ -78,6 +81,7 @@ def train_higher_order(
         order=chosen.order,
         projective=trees.projective,
         root=trees.root,
+        threshold=_THRESHOLDS[trees.projective],
     )
     task = _Task(model, trees, sentences, dev, allowed, chosen)
     run_passes(
@@ -108,7 +112,7 @@ def _train_first(
     """A log-linear model of arcs; its progress has no scores, which are those of the whole.
 
     Args:
-        is_fold: whether it only prunes, and so needs no labels.
+        is_fold: whether it only prunes: it has no labels then, and less exact weights.
     """
     own = GraphOptions(
         projective=options.projective,
@@ -119,7 +123,7 @@ def _train_first(
     )
     model = None
     if is_fold:
-        own = replace(own, passes=_FOLD_PASSES)
+        own = replace(own, passes=_FOLD_PASSES, least_derivative=_FOLD_DERIVATIVE)
         model = LinearModel.build(sentences, label_bits=TABLE_BITS[0])
     report = None if progress is None else lambda state: progress(replace(state, scores={}))
     return train_linear(
@@ -152,6 +156,7 @@ def _pruned(pruner: LinearModel, encoded: Encoded, options: GraphOptions) -> lis
     rules: dict[str, Any] = {
         "projective": bool(options.projective),
         "root": options.root or "single",
+        "threshold": _THRESHOLDS[bool(options.projective)],
         "threads": options.threads,
     }
     squares = encoded.split_arcs(surviving_arcs(pruner, encoded, **rules))
