@@ -148,6 +148,17 @@ def scores_of(model: LinearModel, sentences: list[Sentence], threads: int) -> by
     return b"".join(a.tobytes() for a in [*batch.arcs, *labelled_scores(batch)])
 
 
+def test_arcs_do_not_depend_on_labels() -> None:
+    options = GraphOptions(passes=2, projective=False)
+    both, arcs = (
+        train_linear(toy_treebank(20, seed=1), options=options, labels=labels)
+        for labels in (True, False)
+    )
+    np.testing.assert_array_equal(both.arcs.weights, arcs.arcs.weights)
+    assert both.label_scorer.weights.any()
+    assert not arcs.label_scorer.weights.any()
+
+
 def test_threads_change_nothing() -> None:
     models = [trained(threads=threads) for threads in (1, 3)]
     sentences = toy_treebank(9, seed=8)

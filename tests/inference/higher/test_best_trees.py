@@ -16,7 +16,9 @@ import crossarc as ca
 from crossarc.inference.higher.ascent import Incumbent, Shares, StepRule, ascend
 from crossarc.inference.higher.branching import polyak, solve_dual
 from crossarc.inference.higher.ilp import solve_ilp
+from crossarc.inference.higher.problem import FACTORS, PART_CELLS, locate_parts
 from crossarc.inference.higher.substitution import substitute
+from crossarc.inference.projective.automata.factor import layout_of
 
 ROOTS = ["single", "multi"]
 #: (n, scale of factors, share of forbidden arcs)
@@ -280,3 +282,21 @@ def test_large_scores() -> None:
     cancelling[:, 1] += 1e12
     cancelling[:, 2] -= 1e12
     assert not ca.HigherOrderTrees(cancelling, **factors).argmax().is_optimal
+
+
+@pytest.mark.parametrize("factor", FACTORS, ids=lambda factor: factor.name)
+@pytest.mark.parametrize("limits", [(6, 6, 6, 6, 6, 6, 6), (1, 2, 0, 3, 1, 2, 6)])
+def test_numbers_of_parts_are_the_inverse_of_their_cells(factor: Any, limits: Any) -> None:
+    """All cells of the dense array: those of parts have their numbers, the others none."""
+    rng = np.random.default_rng(len(factor.name))
+    for density in (0.3, 0.7, 1.0):
+        scores = np.where(rng.random((7, 7)) < density, 0.0, -np.inf)
+        scores[:, 0] = -np.inf
+        np.fill_diagonal(scores, -np.inf)
+        layout = layout_of(scores, np.array(limits))
+        cells = PART_CELLS[factor.name](layout)
+        numbers, count = locate_parts(layout, factor.name, np.arange(7 ** len(factor.axes)))
+        assert count == len(cells)
+        expected = np.full(len(numbers), -1)
+        expected[cells[cells >= 0]] = np.flatnonzero(cells >= 0)
+        np.testing.assert_array_equal(numbers, expected)
