@@ -114,7 +114,13 @@ class GraphOptions(TrainOptions):
     inertia: float = 1.0
     l1: float = 0.3
     l2: float = 0.0
-    max_weights: int = 1_000_000
+    max_weights: int = option(
+        1_000_000,
+        "Weights that are kept, of each table, at most: for small files.",
+        type=int,
+        minimum=1,
+        metavar="N",
+    )
 
     def __post_init__(self) -> None:
         # Slots make a new class, so that super() without arguments would not find its own.
