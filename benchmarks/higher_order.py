@@ -134,10 +134,10 @@ def remainder(given: list[Group] | None) -> None:
                 continue
             run = partial(solve_dual, problem, allowed, deadline=time.monotonic() + 10.0)
             branched, ours = timed(run)
-            score = np.where(whole.allowed == 1, problem.score, -np.inf)
+            score = np.where(whole.shares.allowed == 1, problem.score, -np.inf)
             rest = partial(solve_ilp, problem._replace(score=score), search._best.heads[1:])
             _, theirs = timed(rest)
-            left = int(whole.allowed.sum()), len(problem.score)
+            left = int(whole.shares.allowed.sum()), len(problem.score)
             sure = is_certified(branched) and ours < 0.1
             rows.append((*left, 1e3 * ours, sure, 1e3 * theirs, theirs < 0.1))
         if rows:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-__all__ = ["default_treebanks", "medians", "treebank_folder"]
+__all__ = ["default_treebanks", "medians", "treebank_arguments", "treebank_folder"]
 
 ROUNDS = 5
 
@@ -21,12 +21,19 @@ def default_treebanks() -> Path:
 
 def treebank_folder(doc: str | None) -> Path:
     """The folder of NAME/train.conllu.gz and NAME/dev.conllu.gz that the command line names."""
+    return treebank_arguments(doc)[0]
+
+
+def treebank_arguments(doc: str | None, flag: str = "") -> tuple[Path, bool]:
+    """That folder, and whether a flag was given, too."""
     parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
     parser.add_argument("treebanks", nargs="?", type=Path, default=default_treebanks())
-    folder: Path = parser.parse_args().treebanks
-    if not list(folder.glob("*/dev.conllu.gz")):
-        parser.error(f"no NAME/dev.conllu.gz in {folder}")
-    return folder
+    if flag:
+        parser.add_argument(f"--{flag}", action="store_true")
+    given = parser.parse_args()
+    if not list(given.treebanks.glob("*/dev.conllu.gz")):
+        parser.error(f"no NAME/dev.conllu.gz in {given.treebanks}")
+    return given.treebanks, getattr(given, flag, False)
 
 
 def medians(jobs: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:

@@ -24,39 +24,42 @@ __all__ = ["AdaGrad", "Perceptron", "Rule"]
 Singles = NDArray[np.float32]
 Slots = NDArray[np.uint32]
 
-_F1, _FLOAT, _INT = types.float32[::1], types.float64, types.int64
+_F1, _F2, _FLOAT = types.float32[::1], types.float32[:, ::1], types.float64
+# What AdaGrad keeps of a slot stands side by side, so that one access to memory has it all.
+_SUM, _SQUARE, _DRIFT = range(3)
 
 
-@kernel(types.void(_F1, _F1, TOUCHED, _F1, _F1, _F1, _FLOAT, _FLOAT, _FLOAT, _FLOAT, _FLOAT))
+@kernel(types.void(_F1, _F1, TOUCHED, _F2, _FLOAT, _FLOAT, _FLOAT, _FLOAT, _FLOAT))
 def _adagrad_step(
     weights: Singles,
     gradient: Singles,
     touched: Slots,
-    sums: Singles,
-    squares: Singles,
-    drift: Singles,
+    kept: Singles,
     rate: float,
     inertia: float,
     l1: float,
     l2: float,
     time: float,
 ) -> None:
+    # Most weights are 0 and stay so: then no root is needed.
     for slot in touched:
         g, before = gradient[slot], weights[slot]
         gradient[slot] = 0.0
         # z += g - (sqrt(n + g^2) - sqrt(n)) / rate * w;   n += g^2
-        root = math.sqrt(squares[slot])
-        squares[slot] += g * g
-        new_root = math.sqrt(squares[slot])
-        z = sums[slot] + g - (new_root - root) / rate * before
-        sums[slot] = z
+        square = kept[slot, _SQUARE]
+        kept[slot, _SQUARE] = square + g * g
+        z = kept[slot, _SUM] + g
+        if before != 0.0:
+            z -= (math.sqrt(kept[slot, _SQUARE]) - math.sqrt(square)) / rate * before
+        kept[slot, _SUM] = z
         # w = -(z - sign(z) l1) / ((inertia + sqrt(n)) / rate + l2), or 0 where |z| <= l1
         after = 0.0
         if abs(z) > l1:
             excess = z - l1 if z > 0.0 else z + l1
-            after = -excess / ((inertia + new_root) / rate + l2)
-        weights[slot] = after
-        drift[slot] += time * (after - before)
+            after = -excess / ((inertia + math.sqrt(kept[slot, _SQUARE])) / rate + l2)
+        if before != 0.0 or after != 0.0:
+            weights[slot] = after
+            kept[slot, _DRIFT] += time * (after - before)
 
 
 @kernel(types.void(_F1, _F1, TOUCHED, _F1, _FLOAT))
@@ -71,11 +74,15 @@ def _perceptron_step(
 
 
 class Rule(ABC):
-    """A rule for one table, and the mean of its weights over the steps so far."""
+    """A rule for one table, and the mean of its weights over the steps so far.
 
-    def __init__(self, table: WeightTable) -> None:
+    Args:
+        drift: a number for each weight, all 0, where a rule keeps them among others of its own.
+    """
+
+    def __init__(self, table: WeightTable, drift: Singles | None = None) -> None:
         self.table = table
-        self._drift = np.zeros_like(table.weights)
+        self._drift = np.zeros_like(table.weights) if drift is None else drift
         self._steps = 0
 
     @abstractmethod
@@ -146,7 +153,8 @@ class AdaGrad(Rule):
         l2: float,
         decay: float = 0.0,
     ) -> None:
-        super().__init__(table)
+        self._kept = np.zeros((len(table.weights), 3), np.float32)
+        super().__init__(table, self._kept[:, _DRIFT])
         if not (rate > 0.0 and inertia > 0.0 and l1 >= 0.0 and l2 >= 0.0 and decay >= 0.0):
             raise ValueError(
                 "rate and inertia must be above 0, l1, l2 and decay not below: got "
@@ -154,8 +162,7 @@ class AdaGrad(Rule):
             )
         self._options = rate, inertia, l1
         self._l2, self._decay, self._taken = l2, decay, 0
-        self._sums = np.zeros_like(table.weights)
-        self._squares = np.zeros_like(table.weights)
+        self._sums, self._squares = self._kept[:, _SUM], self._kept[:, _SQUARE]
 
     def step(self, group: int) -> None:
         """Change the weights of one part by the gradient gathered there, and clear that."""
@@ -169,9 +176,7 @@ class AdaGrad(Rule):
             table.weights,
             table.gradient,
             slots,
-            self._sums,
-            self._squares,
-            self._drift,
+            self._kept,
             *self._options,
             l2,
             self._steps,

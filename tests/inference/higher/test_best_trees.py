@@ -13,7 +13,7 @@ from support.higher_order import SUBSETS
 from support.sibling_cases import as_parts
 
 import crossarc as ca
-from crossarc.inference.higher.ascent import Ascent, Incumbent, StepRule
+from crossarc.inference.higher.ascent import Incumbent, Shares, StepRule, ascend
 from crossarc.inference.higher.branching import polyak, solve_dual
 from crossarc.inference.higher.ilp import solve_ilp
 from crossarc.inference.higher.substitution import substitute
@@ -130,17 +130,17 @@ def test_steps_that_decay() -> None:
     scores, factors = drawn_case(rng, 5, ["sibling"], 3.0)
     problem = ca.HigherOrderTrees(scores, **factors)._problems[0]
     arcs = len(problem.score)
-    shares = [problem.score / 2.0, np.zeros(arcs), np.zeros(arcs)]
-    ascent = Ascent(problem, np.ones(arcs, np.int64), *shares)
+    allowed, none = np.ones(arcs, np.int64), np.zeros(arcs)
+    shares = Shares(allowed, problem.score / 2.0, none, none.copy())
     rule = StepRule.decaying(0.8)
     for rises in range(4):
-        rule.state[0], before = rises, shares[0].copy()
-        ascent.run(1, Incumbent(problem), rule, 0.0)
+        rule.state[0], before = rises, shares.leaving.copy()
+        ascend(problem, shares, Incumbent(problem), rule, 1, 0.0)
         # An arc moves by half a step where either the tree or the automaton has it.
-        moved = np.unique(np.abs(shares[0] - before).round(12))
+        moved = np.unique(np.abs(shares.leaving - before).round(12))
         assert moved.tolist() == [0.0, round(0.4 / (1 + rises), 12)]
     rule.state[0] = 0.0
-    ascent.run(40, Incumbent(problem), rule, 0.0)
+    ascend(problem, shares, Incumbent(problem), rule, 40, 0.0)
     assert 0 < rule.state[0] < 40
 
 

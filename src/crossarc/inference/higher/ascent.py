@@ -32,15 +32,15 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.exact import two_sum
-from crossarc.inference.higher.automata import combine_best, solve_list, trace
+from crossarc.inference.higher.automata import best_counts, combine_best, solve_list, trace
 from crossarc.inference.higher.borrowing import borrowed
-from crossarc.inference.higher.lists import table_shape
+from crossarc.inference.higher.lists import counts_modifiers, list_of, table_shape, tables_of
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.higher.substitution import improve, substitute
 from crossarc.inference.spanning.edmonds.argmax import FIELDS, MULTI, SINGLE, best_tree
 from crossarc.kernels import kernel, subkernel
 
-__all__ = ["Ascent", "Incumbent", "StepRule"]
+__all__ = ["Incumbent", "Shares", "StepRule", "ascend"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -71,19 +71,19 @@ class StepRule(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What an ascent remembers, as an argument of `_ascend`."""
+    """What an ascent remembers; the first four are arguments of `_ascend`."""
 
     #: By arc: 1 if it may be used, else 0.
     allowed: Ints
     #: By arc: the automata's shares.
     leaving: Floats
     into: Floats
+    #: By arc: how often there was disagreement.
+    disputed: Floats
     #: By arc: `leaving`, -inf for arcs that may not be used.
     weights: Floats
     #: The tree's share, (n + 1)^2 entries, -inf for arcs that may not be used.
     tree: Floats
-    #: By arc: how often there was disagreement.
-    disputed: Floats
     #: By context and side: values of lists, by count of modifiers; by node: value, best context.
     lists: Floats
     values: Floats
@@ -100,9 +100,10 @@ class _Workspace(NamedTuple):
     #: Entry 0 unused: of a spanning tree, and after substitution.
     heads: Ints
     found: Ints
-    #: Of automata.
+    #: Arcs on which the tree and automata differ.
+    arcs: Ints
+    #: Of automata, by side.
     f: Floats
-    values: Floats
     #: Of `best_tree`.
     node: Ints
     real: Floats
@@ -111,35 +112,62 @@ class _Workspace(NamedTuple):
 
 _INTS, _FLOATS = types.int64[::1], types.float64[::1]
 _RULE = types.NamedTuple((types.float64, _FLOATS), StepRule)
-_STATE = types.NamedTuple(
-    (
-        _INTS,
-        *[_FLOATS] * 5,
-        types.float64[:, :, ::1],
-        _FLOATS,
-        _INTS,
-        _INTS,
-        _INTS,
-    ),
-    _State,
-)
 
 
 @subkernel()
-def _step(problem: Problem, state: _State, heads: Ints, rate: float) -> float:
-    """Move the shares where there is disagreement; returns |subgradient|^2. No move at rate 0."""
-    width, norm = problem.limits.shape[0], 0.0
+def _open(
+    problem: Problem, allowed: Ints, leaving: Floats, into: Floats, disputed: Floats
+) -> _State:
+    """A state in which no list has been solved."""
+    width = problem.limits.shape[0]
+    weights, tree = np.full(leaving.shape[0], -np.inf), np.full(width * width, -np.inf)
+    for a in range(leaving.shape[0]):
+        if allowed[a] == 1:
+            weights[a] = leaving[a]
+            share = problem.score[a] - leaving[a] - into[a]
+            tree[problem.head[a] * width + problem.modifier[a]] = share
+    return _State(
+        allowed,
+        leaving,
+        into,
+        disputed,
+        weights,
+        tree,
+        np.full((problem.context_arc.shape[0], 2, table_shape(problem)[0]), -np.inf),
+        np.empty(width),
+        np.zeros(width, np.int64),
+        np.zeros(leaving.shape[0], np.int64),
+        np.full(2 * width, 2),
+    )
+
+
+@subkernel()
+def _disagreement(problem: Problem, state: _State, heads: Ints, arcs: Ints) -> tuple[float, int]:
+    """|subgradient|^2; lists the arcs on which tree and automata differ, and counts them."""
+    norm, count = 0.0, 0
     is_grand = problem.context_arc[problem.context_arc.shape[0] - 1] >= 0
     for a in range(state.used.shape[0]):
+        m = problem.modifier[a]
+        y, z = int(heads[m] == problem.head[a]), state.used[a]
+        x = int(problem.context_arc[state.best[m]] == a) if is_grand else z
+        if y != z or z != x:
+            mean = (y + z + x) / 3.0 if is_grand else 0.5
+            norm += (y - mean) ** 2 + (z - mean) ** 2 + ((x - mean) ** 2 if is_grand else 0.0)
+            arcs[count] = a
+            count += 1
+    return norm, count
+
+
+@subkernel()
+def _step(problem: Problem, state: _State, heads: Ints, arcs: Ints, rate: float) -> None:
+    """Move the shares of the arcs on which there is disagreement."""
+    width = problem.limits.shape[0]
+    is_grand = problem.context_arc[problem.context_arc.shape[0] - 1] >= 0
+    for a in arcs:
         h, m = problem.head[a], problem.modifier[a]
         y, z = int(heads[m] == h), state.used[a]
         x = int(problem.context_arc[state.best[m]] == a) if is_grand else z
-        if y == z and z == x:
-            continue
-        mean = (y + z + x) / 3.0 if is_grand else (y + z) / 2.0
-        norm += (y - mean) ** 2 + (z - mean) ** 2 + ((x - mean) ** 2 if is_grand else 0.0)
-        if rate == 0.0:
-            continue
+        mean = (y + z + x) / 3.0 if is_grand else 0.5
         state.disputed[a] += 1.0
         state.leaving[a] -= rate * (z - mean)
         state.weights[a] = state.leaving[a]
@@ -148,17 +176,17 @@ def _step(problem: Problem, state: _State, heads: Ints, rate: float) -> float:
             state.changed[2 * m] = max(state.changed[2 * m], 1)
         state.changed[2 * h + int(m > h)] = 2
         state.tree[h * width + m] = problem.score[a] - state.leaving[a] - state.into[a]
-    return norm
 
 
 @subkernel(inline=True)
-def _solve_node(problem: Problem, state: _State, h: int, f: Floats) -> None:
-    """Value and best context of the automaton of h."""
-    state.values[h], state.best[h] = -np.inf, problem.first_context[h]
+def _choose_context(problem: Problem, state: _State, h: int, f: Floats) -> int:
+    """Value and best context of the automaton of h; returns the last context that was solved."""
+    state.values[h], state.best[h], last = -np.inf, problem.first_context[h], -1
     for c in range(problem.first_context[h], problem.first_context[h + 1]):
         incoming = problem.context_arc[c]
         if incoming >= 0 and state.allowed[incoming] == 0:
             continue
+        last = c
         for side in range(2):
             if state.changed[2 * h + side] == 2:
                 solve_list(problem, c, h, side, state.weights, f[side], state.lists[c, side])
@@ -167,18 +195,35 @@ def _solve_node(problem: Problem, state: _State, h: int, f: Floats) -> None:
             value += state.into[incoming]
         if value > state.values[h]:
             state.values[h], state.best[h] = value, c
+    return last
+
+
+@subkernel(inline=True)
+def _solve_node(problem: Problem, state: _State, h: int, f: Floats) -> None:
+    """Value, best context and best modifiers of the automaton of h."""
+    before = state.best[h]
+    last = _choose_context(problem, state, h, f)
+    c = state.best[h]
+    if state.values[h] == -np.inf:
+        return
+    counts = best_counts(problem, h, state.lists[c, 0], state.lists[c, 1])
+    is_other = c != before or counts_modifiers(problem, h) > 0
+    for side in range(2):
+        is_new = state.changed[2 * h + side] == 2
+        if is_new or is_other:
+            if not is_new or c != last:
+                solve_list(problem, c, h, side, state.weights, f[side], state.lists[c, side])
+            own = list_of(problem, c, h, side, False)
+            trace(own, tables_of(problem), f[side], counts[side], state.used)
 
 
 @subkernel()
-def _read(problem: Problem, state: _State, f: Floats, values: Floats) -> float:
-    """Solve the automata that have changed; the summed value of all. f and values: workspaces."""
+def _read(problem: Problem, state: _State, f: Floats) -> float:
+    """Solve the automata that have changed; the summed value of all. f: a workspace."""
     total, error = 0.0, 0.0
     for h in range(problem.limits.shape[0]):
         if state.changed[2 * h] or state.changed[2 * h + 1]:
             _solve_node(problem, state, h, f)
-            state.used[problem.first[2 * h] : problem.first[2 * h + 2]] = 0
-            if state.values[h] > -np.inf:
-                trace(problem, state.best[h], h, state.weights, f, values, state.used)
         if state.values[h] == -np.inf:
             return -np.inf
         total, rounding = two_sum(total, state.values[h])
@@ -230,10 +275,10 @@ def _run(
     """See `_ascend`."""
     problem, state, workspace = borrowed(problem), borrowed(state), borrowed(workspace)
     rule, best = borrowed(rule), borrowed(best)
-    heads, found, f, values, node, real, rows = workspace
+    heads, found, arcs, f, node, real, rows = workspace
     width, root = best.shape[0], SINGLE if problem.limits[0] == 1 else MULTI
     bound, last, patience = np.inf, np.inf, 0
-    readings = _read(problem, state, f, values)
+    readings = _read(problem, state, f)
     for i in range(iterations):
         best_tree(state.tree, width - 1, root, heads[1:], node, real, rows)
         if heads[1] < 0 or readings == -np.inf:
@@ -246,7 +291,7 @@ def _run(
         total = readings + _tree_value(state.tree, heads)
         patience = 0 if total < bound else patience + 1
         bound = min(bound, total)
-        norm = _step(problem, state, heads, 0.0)
+        norm, count = _disagreement(problem, state, heads, arcs)
         if _meets(score, bound, tolerance) or norm == 0.0:
             return bound, score, i + 1
         if rule.first_rate > 0.0:
@@ -255,19 +300,29 @@ def _run(
             rule.state[0] *= _REDUCTION
             patience = 0
         last = total
-        _step(problem, state, heads, _rate(rule, total, score, norm))
-        readings = _read(problem, state, f, values)
+        _step(problem, state, heads, arcs[:count], _rate(rule, total, score, norm))
+        readings = _read(problem, state, f)
     return bound, score, iterations
 
 
 @kernel(
     types.Tuple((types.float64, types.float64, types.int64))(
-        PROBLEM, _STATE, _RULE, _INTS, types.float64, types.int64, types.float64
+        PROBLEM,
+        _INTS,
+        *[_FLOATS] * 3,
+        _RULE,
+        _INTS,
+        types.float64,
+        types.int64,
+        types.float64,
     )
 )
 def _ascend(
     problem: Problem,
-    state: _State,
+    allowed: Ints,
+    leaving: Floats,
+    into: Floats,
+    disputed: Floats,
     rule: StepRule,
     best: Ints,
     score: float,
@@ -278,16 +333,18 @@ def _ascend(
     best tree's score, and the number of iterations.
 
     Args:
+        allowed, leaving, into, disputed: as in `_State`.
         best: heads of the best tree known, entry 0 unused; a better one takes its place.
         score: its score, -inf without one.
     """
     width = best.shape[0]
     counts, states = table_shape(problem)
+    state = _open(problem, allowed, leaving, into, disputed)
     workspace = _Workspace(
         np.zeros(width, np.int64),
         np.zeros(width, np.int64),
+        np.empty(leaving.shape[0], np.int64),
         np.empty((2, counts, states)),
-        np.empty((2, counts)),
         np.empty((FIELDS, 2 * width - 1), np.int64),
         np.empty((2, 2 * width - 1)),
         np.empty((2 * width - 1, width)),
@@ -313,49 +370,33 @@ class Incumbent:
         return bound - self.score <= tolerance * max(1.0, abs(self.score))
 
 
-class Ascent:
-    """Shares of a problem in which only some arcs may be used.
+class Shares(NamedTuple):
+    """How the score of each arc is shared out, and which arcs may be used."""
+
+    #: By arc: 1 if it may be used, else 0.
+    allowed: Ints
+    #: Of the automaton of its head, and of its modifier; the rest is the spanning tree's.
+    leaving: Floats
+    into: Floats
+    #: How often there was disagreement.
+    disputed: Floats
+
+
+def ascend(
+    problem: Problem,
+    shares: Shares,
+    incumbent: Incumbent,
+    rule: StepRule,
+    iterations: int,
+    tolerance: float,
+) -> tuple[float, int]:
+    """Move shares to lower the bound; returns it, -inf where there is no tree, and the iterations.
 
     Args:
-        allowed, leaving, into: as in `_State`; changed in place.
-        disputed: by arc: how often there was disagreement; added to.
+        shares: changed in place.
+        incumbent: the best tree known; a better one takes its place.
     """
-
-    def __init__(
-        self, problem: Problem, allowed: Ints, leaving: Floats, into: Floats, disputed: Floats
-    ) -> None:
-        self._problem = problem
-        width, contexts = len(problem.limits), len(problem.context_arc)
-        counted = problem.limits[problem.limits < np.diff(problem.first[::2])]
-        counts = int(counted.max(initial=0)) + 1
-        is_used = allowed == 1
-        tree = np.full(width * width, -np.inf)
-        shares = np.where(is_used, problem.score - leaving - into, -np.inf)
-        tree[problem.head * width + problem.modifier] = shares
-        self._state = _State(
-            allowed,
-            leaving,
-            into,
-            np.where(is_used, leaving, -np.inf),
-            tree,
-            disputed,
-            np.full((contexts, 2, counts), -np.inf),
-            np.empty(width),
-            np.zeros(width, np.int64),
-            np.zeros(len(allowed), np.int64),
-            np.full(2 * width, 2),
-        )
-        self.iterations = 0
-
-    def run(self, iterations: int, incumbent: Incumbent, rule: StepRule, tolerance: float) -> float:
-        """Lower the bound; returns it. -inf: there is no tree."""
-        bound, incumbent.score, self.iterations = _ascend(
-            self._problem,
-            self._state,
-            rule,
-            incumbent.heads,
-            incumbent.score,
-            iterations,
-            tolerance,
-        )
-        return float(bound)
+    bound, incumbent.score, count = _ascend(
+        problem, *shares, rule, incumbent.heads, incumbent.score, iterations, tolerance
+    )
+    return bound, count

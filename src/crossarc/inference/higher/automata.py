@@ -43,8 +43,8 @@ from crossarc.kernels import READ_FLOAT, kernel, subkernel
 
 __all__ = [
     "AutomatonMarginals",
+    "best_counts",
     "combine_best",
-    "inside_best",
     "marginals_best",
     "marginals_sum",
     "solve_list",
@@ -68,11 +68,9 @@ def _log_add(x: float, y: float) -> float:
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
 
-def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
-    """The passes of one semiring."""
-
+def _uncounted_inside(plus: Callable[[float, float], float]) -> Any:
     @subkernel()
-    def inside_uncounted(
+    def uncounted_inside(
         own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
     ) -> None:
         """`inside` for lists without counts and triples, which are most."""
@@ -86,13 +84,19 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
                 total[0] = plus(total[0], w + x)
             f[m] = w + x
 
+    return uncounted_inside
+
+
+def _inside(plus: Callable[[float, float], float]) -> Any:
+    uncounted_inside = _uncounted_inside(plus)
+
     @subkernel()
     def inside(
         own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
     ) -> None:
         """F by [q, state], and V by q."""
         if not own.has_triples and own.counted == 0:
-            inside_uncounted(own, tables, weights, f[0], total)
+            uncounted_inside(own, tables, weights, f[0], total)
             return
         counts = own.most + 1
         total[:counts] = -np.inf
@@ -125,6 +129,10 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
                 for q in range(own.counted, counts):
                     total[q] = plus(total[q], f[q, state])
 
+    return inside
+
+
+def _combinations(plus: Callable[[float, float], float]) -> tuple[Any, Any]:
     @subkernel(inline=True)
     def combine(problem: Problem, h: int, left: Floats, right: Floats) -> float:
         """Both sides of a head."""
@@ -146,6 +154,10 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
                 total = plus(total, other[k])
             out[q] = total + offset
 
+    return combine, adjoint
+
+
+def _outside(plus: Callable[[float, float], float]) -> Any:
     @subkernel()
     def outside(
         own: ModifierList,
@@ -191,6 +203,13 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
                     if pair_sums.shape[0] > 0:
                         i = pair(m, s)
                         pair_sums[i] = plus(pair_sums[i], here)
+
+    return outside
+
+
+def _marginals(plus: Callable[[float, float], float]) -> Any:
+    inside, outside = _inside(plus), _outside(plus)
+    combine, adjoint = _combinations(plus)
 
     def marginals(
         problem: Problem,
@@ -240,15 +259,15 @@ def _passes(plus: Callable[[float, float], float]) -> tuple[Any, ...]:
                     if pair_sums.shape[0] > 0:
                         begin += pair(own.size + 1, 0)
 
-    return inside, combine, marginals
+    return marginals
 
 
-inside_best, combine_best, _marginals_best = _passes(_max)
-_, _, _marginals_sum = _passes(_log_add)
+_inside_best = _inside(_max)
+combine_best, _ = _combinations(_max)
 
 _SIGNATURE = types.void(PROBLEM, READ_FLOAT, READ_FLOAT, types.boolean, *[_FLOATS] * 5)
-marginals_best = kernel(_SIGNATURE, name="marginals_best")(_marginals_best)
-marginals_sum = kernel(_SIGNATURE, name="marginals_sum")(_marginals_sum)
+marginals_best = kernel(_SIGNATURE, name="marginals_best")(_marginals(_max))
+marginals_sum = kernel(_SIGNATURE, name="marginals_sum")(_marginals(_log_add))
 
 
 class AutomatonMarginals:
@@ -291,11 +310,30 @@ class AutomatonMarginals:
         )
 
 
-@subkernel()
-def _trace_list(
-    own: ModifierList, tables: Tables, weights: Floats, f: Floats, q: int, used: Ints
+@subkernel(inline=True)
+def solve_list(
+    problem: Problem, c: int, h: int, side: int, weights: Floats, f: Floats, value: Floats
 ) -> None:
-    """Mark the modifiers of the best reading of a side with count q; F from `inside_best`."""
+    """V(q) of one side, best, and F behind it."""
+    _inside_best(list_of(problem, c, h, side, False), tables_of(problem), weights, f, value)
+
+
+@subkernel(inline=True)
+def best_counts(problem: Problem, h: int, left: Floats, right: Floats) -> tuple[int, int]:
+    """The counts of both sides in the best reading; 0 where modifiers are not counted."""
+    best, split = -np.inf, (0, 0)
+    if counts_modifiers(problem, h):
+        for q in range(problem.limits[h] + 1):
+            for k in range(problem.limits[h] + 1 - q):
+                if left[q] + right[k] > best:
+                    best, split = left[q] + right[k], (q, k)
+    return split
+
+
+@subkernel()
+def trace(own: ModifierList, tables: Tables, f: Floats, q: int, used: Ints) -> None:
+    """Mark the modifiers of the best reading of a side with count q; F from `solve_list`."""
+    used[own.begin : own.begin + own.size] = 0
     best, m, s = -np.inf, 0, 0
     if own.may_be_empty and q == 0:
         best = 0.0
@@ -322,29 +360,3 @@ def _trace_list(
                 if value > best:
                     best, last = value, k
             m = last
-
-
-@subkernel(inline=True)
-def trace(
-    problem: Problem, c: int, h: int, weights: Floats, f: Floats, values: Floats, used: Ints
-) -> None:
-    """Mark the modifiers of the best reading of h in context c; f and values are workspaces."""
-    best, split, tables = -np.inf, (0, 0), tables_of(problem)
-    for side in range(2):
-        inside_best(list_of(problem, c, h, side, False), tables, weights, f[side], values[side])
-    own = list_of(problem, c, h, 0, False)
-    for q in range(own.most + 1):
-        for k in range(own.most + 1 - q):
-            if values[0, q] + values[1, k] > best:
-                best, split = values[0, q] + values[1, k], (q, k)
-    for side in range(2):
-        own = list_of(problem, c, h, side, False)
-        _trace_list(own, tables, weights, f[side], split[side], used)
-
-
-@subkernel(inline=True)
-def solve_list(
-    problem: Problem, c: int, h: int, side: int, weights: Floats, f: Floats, value: Floats
-) -> None:
-    """V(q) of one side, best."""
-    inside_best(list_of(problem, c, h, side, False), tables_of(problem), weights, f, value)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.ascent import Ascent, Incumbent, StepRule
+from crossarc.inference.higher.ascent import Incumbent, Shares, StepRule, ascend
 from crossarc.inference.higher.automata import AutomatonMarginals, marginals_best
 from crossarc.inference.higher.problem import Problem
 
@@ -66,10 +66,7 @@ class _Subproblem:
     """A part of the search space."""
 
     bound: float
-    allowed: Ints
-    leaving: Floats
-    into: Floats
-    disputed: Floats
+    shares: Shares
 
 
 def solve_dual(
@@ -162,7 +159,8 @@ class _Search:
         is_grand = problem.context_arc[-1] >= 0
         share = problem.score / (3.0 if is_grand else 2.0)
         into = share.copy() if is_grand else np.zeros(arcs)
-        whole = _Subproblem(math.inf, allowed.copy(), share.copy(), into, np.zeros(arcs))
+        shares = Shares(allowed.copy(), share.copy(), into, np.zeros(arcs))
+        whole = _Subproblem(math.inf, shares)
         rule = self._rules(True)
         for _ in range(rounds):
             self._ascend(whole, _ROUND, rule)
@@ -171,14 +169,15 @@ class _Search:
             if time.monotonic() >= self._deadline:
                 break
             if tighten:
-                self._exclude(whole)
+                self._exclude(whole.shares)
         yield whole
 
     def _ascend(self, one: _Subproblem, iterations: int, rule: StepRule) -> None:
         """Lower the bound of a sub-problem."""
-        ascent = Ascent(self._problem, one.allowed, one.leaving, one.into, one.disputed)
-        bound = ascent.run(iterations, self._best, rule, _NODE_TOLERANCE)
-        self._iterations += ascent.iterations
+        bound, count = ascend(
+            self._problem, one.shares, self._best, rule, iterations, _NODE_TOLERANCE
+        )
+        self._iterations += count
         one.bound = min(one.bound, bound)
 
     def _is_open(self, one: _Subproblem) -> bool:
@@ -188,62 +187,61 @@ class _Search:
         self._closed = max(self._closed, one.bound)
         return False
 
-    def _exclude(self, one: _Subproblem) -> None:
+    def _exclude(self, shares: Shares) -> None:
         """Forbid arcs that no better tree has."""
-        losses, bound = _losses(self._problem, one)
-        one.allowed[losses == np.inf] = 0
+        losses, bound = _losses(self._problem, shares)
+        shares.allowed[losses == np.inf] = 0
         if self._best.score > -math.inf:
             slack = _NODE_TOLERANCE * max(1.0, abs(self._best.score)) + self._rounding
-            one.allowed[bound - losses < self._best.score - slack] = 0
-        self._fix(one)
+            shares.allowed[bound - losses < self._best.score - slack] = 0
+        self._fix(shares)
 
-    def _fix(self, one: _Subproblem) -> None:
+    def _fix(self, shares: Shares) -> None:
         """Make automata read arcs into words that have no other: the tree has them anyway."""
         problem = self._problem
-        heads = np.bincount(problem.modifier, one.allowed, len(problem.limits))
-        only = (one.allowed == 1) & (heads[problem.modifier] == 1)
-        low = only & (one.leaving < self._force)
-        one.leaving[low] = 2.0 * self._force
+        heads = np.bincount(problem.modifier, shares.allowed, len(problem.limits))
+        only = (shares.allowed == 1) & (heads[problem.modifier] == 1)
+        low = only & (shares.leaving < self._force)
+        shares.leaving[low] = 2.0 * self._force
 
     def _branches(self, parent: _Subproblem) -> Iterator[_Subproblem]:
         """Two sub-problems: one with, one without an arc."""
-        problem = self._problem
-        self._exclude(parent)
-        heads = np.bincount(problem.modifier, parent.allowed, len(problem.limits))
-        is_open = (parent.allowed == 1) & (heads[problem.modifier] > 1)
+        problem, shares = self._problem, parent.shares
+        self._exclude(shares)
+        heads = np.bincount(problem.modifier, shares.allowed, len(problem.limits))
+        is_open = (shares.allowed == 1) & (heads[problem.modifier] > 1)
         if not is_open.any():
             # One tree is left, which substitution has scored.
             self._closed = max(self._closed, min(parent.bound, self._best.score))
             return
-        arc = int(np.argmax(np.where(is_open, parent.disputed, -1.0)))
+        arc = int(np.argmax(np.where(is_open, shares.disputed, -1.0)))
         others = problem.modifier == problem.modifier[arc]
         others[arc] = False
         for forbidden in (others, np.arange(len(others)) == arc):
-            child = _Subproblem(
-                parent.bound,
-                np.where(forbidden, 0, parent.allowed),
-                parent.leaving.copy(),
-                parent.into.copy(),
-                parent.disputed * 0.5,
+            child = Shares(
+                np.where(forbidden, 0, shares.allowed),
+                shares.leaving.copy(),
+                shares.into.copy(),
+                shares.disputed * 0.5,
             )
             self._fix(child)
-            yield child
+            yield _Subproblem(parent.bound, child)
 
 
-def _losses(problem: Problem, one: _Subproblem) -> tuple[Floats, float]:
+def _losses(problem: Problem, shares: Shares) -> tuple[Floats, float]:
     """How far the bound falls when each arc is required, and the bound."""
     from crossarc.inference.spanning.edmonds.argmax import best_heads
     from crossarc.inference.spanning.edmonds.max_marginals import detours
 
-    leaving = np.where(one.allowed == 1, one.leaving, -np.inf)
+    leaving = np.where(shares.allowed == 1, shares.leaving, -np.inf)
     contexts = problem.context_arc
-    into = np.where(one.allowed == 1, one.into, -np.inf)[contexts]
+    into = np.where(shares.allowed == 1, shares.into, -np.inf)[contexts]
     into[contexts < 0] = 0.0
     readings = AutomatonMarginals(marginals_best, problem, leaving, into)
     width, is_single = len(problem.limits), bool(problem.limits[0] == 1)
     weights = np.full((width, width), -np.inf)
-    shares = np.where(one.allowed == 1, problem.score - one.leaving - one.into, -np.inf)
-    weights[problem.head, problem.modifier] = shares
+    of_tree = np.where(shares.allowed == 1, problem.score - shares.leaving - shares.into, -np.inf)
+    weights[problem.head, problem.modifier] = of_tree
     heads = best_heads(weights, is_single)
     if heads[0] < 0 or not np.isfinite(readings.totals).all():
         return np.full(len(leaving), np.inf), -math.inf
@@ -251,7 +249,7 @@ def _losses(problem: Problem, one: _Subproblem) -> tuple[Floats, float]:
     detours(weights, heads, is_single, costs)
     tree = weights[heads, np.arange(1, width)]
     with np.errstate(invalid="ignore"):
-        losses = costs[problem.head, problem.modifier] + tree[problem.modifier - 1] - shares
+        losses = costs[problem.head, problem.modifier] + tree[problem.modifier - 1] - of_tree
         losses += readings.totals[problem.head] - readings.leaving
         if contexts[-1] >= 0:
             losses += readings.totals[problem.modifier] - readings.entering[problem.context_of]

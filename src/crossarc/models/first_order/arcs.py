@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.kernels import READ_INT, kernel, subkernel
+from crossarc.kernels import READ_BOOL, READ_INT, kernel, subkernel
 from crossarc.models.slots import (
     ARC_KEYS,
     MOST_KEYS,
@@ -25,6 +25,7 @@ from crossarc.models.slots import (
 
 __all__ = ["SENTENCES", "arc_workspace", "score_arcs", "sentence_keys"]
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Weights = NDArray[np.float32 | np.int16]
 Ints = NDArray[np.int64]
@@ -98,13 +99,14 @@ def _score_arcs(
     tag: int,
     tags: int,
     bits: int,
+    allowed: Bools,
     weights: Weights,
     scale: float,
     out: Floats,
     begin: int,
     end: int,
 ) -> None:
-    """Scores of all arcs of sentences begin..end-1, O(n^2) sums over templates.
+    """Scores of the arcs of sentences begin..end-1, O(n^2) sums over templates.
 
     Args:
         codes: (rows, atoms), see `Encoded`; `starts` are the rows of the roots.
@@ -112,8 +114,10 @@ def _score_arcs(
         plan, bounds: the templates, see `Plan`.
         tag, tags: the atom whose values between two words count, and how many it has.
         bits: each part of the table has 2**bits weights.
+        allowed: which arcs are scored, laid out as `out`; empty for all of them.
         scale: what weights are multiplied by.
     """
+    are_all = allowed.shape[0] == 0
     longest = 0
     for s in range(begin, end):
         longest = max(longest, sizes[s])
@@ -131,7 +135,7 @@ def _score_arcs(
                 sums[i, 1, key] = _sum_word(modifiers, i, key, span, weights, bits)
         for h in range(width):
             for m in range(1, width):
-                if h == m:
+                if h == m or not (are_all or allowed[squares[s] + h * width + m]):
                     continue
                 key = arc_key(h, m)
                 total = sums[h, 0, key] + sums[m, 1, key]
@@ -145,6 +149,6 @@ def _score_arcs(
 
 #: `_score_arcs` for each type of weights: parsing does not wait for the kernel of learning.
 score_arcs = {
-    kind: kernel(types.void(*SENTENCES, weights, _FLOAT, _OUT, _INT, _INT))(_score_arcs)
+    kind: kernel(types.void(*SENTENCES, READ_BOOL, weights, _FLOAT, _OUT, _INT, _INT))(_score_arcs)
     for kind, weights in READ_WEIGHTS.items()
 }

@@ -21,7 +21,7 @@ Halves = NDArray[np.uint32]
 _INT = types.int64
 _READ2 = types.Array(types.float64, 2, "C", readonly=True)
 # Labels with a smaller derivative change no weight.
-_MIN_DERIVATIVE = 1e-4
+_MIN_DERIVATIVE = 1e-3
 
 
 @kernel(types.int64(*ARCS, _READ2, _INT, types.float32[::1], TOUCHED))
@@ -42,7 +42,7 @@ def gather_labels(
 ) -> int:
     """The gradient of one group's weights, from that in label scores.
 
-    Derivatives below 1e-4 are left out. Returns the number of slots that are not zero; the first
+    Derivatives below 1e-3 are left out. Returns the number of slots that are not zero; the first
     arguments are those of `score_labels`.
     """
     known = 0

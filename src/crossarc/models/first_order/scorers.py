@@ -24,6 +24,7 @@ from crossarc.parallel import over_ranges
 
 __all__ = ["LEAST_DERIVATIVE", "TABLE_BITS", "ArcScorer", "Arcs", "LabelScorer", "Scorer"]
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Shorts = NDArray[np.int16]
@@ -35,6 +36,7 @@ T = TypeVar("T")
 LEAST_DERIVATIVE = 1e-4
 #: The least and most bits of a slot: in a part of a table 5, and all in 32 bits with a window more.
 TABLE_BITS = 5 + GROUPS.bit_length() - 1, 30
+_ALL: Bools = np.empty(0, np.bool_)
 # Arcs are labelled in pieces of this size, so that threads have work to share.
 _PIECE = 256
 
@@ -98,13 +100,17 @@ class ArcScorer(Scorer):
         words = encoded.codes, encoded.sizes, encoded.starts, encoded.squares
         return partial(kernel, *words, self.plan.atoms, self.plan.bounds, *self.tag, self.bits)
 
-    def scores(self, encoded: Encoded, threads: int | None = None) -> Floats:
-        """(n + 1)^2 scores a sentence, one sentence after the other; unusable ones are 0."""
+    def scores(self, encoded: Encoded, threads: int | None = None, allowed: Bools = _ALL) -> Floats:
+        """(n + 1)^2 scores a sentence, one sentence after the other; unusable ones are 0.
+
+        Args:
+            allowed: which arcs are scored, laid out as the scores; empty for all of them.
+        """
         score = self._on(score_arcs[self.weights.dtype], encoded)
         out = np.zeros(int(encoded.squares[-1]))
 
         def work(begin: int, end: int) -> None:
-            score(self.weights, self.scale, out, begin, end)
+            score(allowed, self.weights, self.scale, out, begin, end)
 
         over_ranges(work, (encoded.sizes**2 + 20).tolist(), threads)
         return out

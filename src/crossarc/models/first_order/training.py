@@ -80,6 +80,7 @@ def train_linear(
     *,
     options: GraphOptions | None = None,
     model: LinearModel | None = None,
+    labels: bool = True,
     progress: Callable[[Progress], None] | None = None,
 ) -> LinearModel:
     """A model of a treebank; heads that are missing are learnt around.
@@ -88,6 +89,7 @@ def train_linear(
         dev: held-out sentences: the pass that labels most of their arcs right is kept, and
             temperatures are fitted on them.
         model: the model to train, by default one built from the sentences.
+        labels: whether labels are learnt, too; arcs do not depend on them.
 
     Raises:
         ModelError: there is no sentence with heads to learn from, or none among those held out.
@@ -97,7 +99,7 @@ def train_linear(
     if dev and not any((one.heads >= 0).any() for one in dev):
         raise ModelError("no held-out sentence has a head: give some with trees, or none at all")
     chosen = (options or GraphOptions()).resolved(sentences)
-    task = _LinearTask(model or LinearModel.build(sentences), sentences, dev, chosen)
+    task = _LinearTask(model or LinearModel.build(sentences), sentences, dev, chosen, labels)
     checkpoint = Checkpoint(chosen.checkpoint, _identity(task, chosen))
     run_passes(
         task,
@@ -134,8 +136,9 @@ class _LinearTask:
         sentences: Sequence[Sentence],
         dev: Sequence[Sentence],
         options: GraphOptions,
+        labels: bool = True,
     ) -> None:
-        self.model, self.options = model, options
+        self.model, self.options, self._has_labels = model, options, labels
         self.data = model.encode(sentences, gold=True)
         self.dev = model.encode(dev, gold=True) if dev else None
         self.sizes = self.data.sizes
@@ -168,7 +171,8 @@ class _LinearTask:
         """Learn arcs and labels from a batch, which may be all sentences."""
         loss = self.learner.learn(sentences)
         # Labels are learnt in steps, and long before a descent has made its many passes.
-        if self.learner.in_batches or self._number <= _LABEL_PASSES:
+        is_early = self.learner.in_batches or self._number <= _LABEL_PASSES
+        if self._has_labels and is_early:
             for begin in range(0, len(sentences), self.options.batch):
                 loss += self._learn_labels(sentences[begin : begin + self.options.batch])
         return loss

@@ -250,7 +250,7 @@ class FactoredScores:
         self, model: HigherOrderModel, encoded: Encoded, allowed: Bools, threads: int | None = None
     ) -> None:
         self._model, self._encoded, self._threads = model, encoded, threads
-        flat = model.arcs.scores(encoded, threads)
+        flat = model.arcs.scores(encoded, threads, allowed)
         flat /= model.temperature
         flat[~allowed] = -np.inf
         self.arcs: list[Floats] = encoded.split_arcs(flat)

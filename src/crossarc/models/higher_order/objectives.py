@@ -27,7 +27,6 @@ __all__ = ["Gradient", "Trees", "log_linear", "max_margin"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Shorts = NDArray[np.int32]
 Factors = Mapping[str, Sequence[Parts]]
 
 _FACTORS: dict[str, Factor] = {one.name: one for one in FACTORS}
@@ -135,10 +134,7 @@ def max_margin(
         violation += float(one[guess, words].sum() - one[gold, words].sum())
     parts = {}
     for name in factors:
-        pairs = [_difference(_FACTORS[name], *pair) for pair in zip(guesses, golds, strict=True)]
-        listed = PartList.of_sentences([index for index, _ in pairs])
-        values = np.concatenate([value for _, value in pairs])
-        parts[name] = listed, values
+        parts[name] = listed, values = _difference(_FACTORS[name], guesses, golds)
         violation += float(values @ scores.part_scores(name, listed))
     return float(loss), Gradient(np.concatenate(tables), parts, violation)
 
@@ -170,15 +166,33 @@ def _completed(
     return found
 
 
-def _difference(factor: Factor, guess: Ints, gold: Ints) -> tuple[Shorts, Floats]:
+def _difference(
+    factor: Factor, guesses: Sequence[Ints], golds: Sequence[Ints]
+) -> tuple[PartList, Floats]:
     """The parts that only one of two trees has: 1 for those of the first, -1 of the second."""
-    more, less = factor.parts_of(guess), factor.parts_of(gold)
-    shape = factor.shape(len(guess) + 1)
+    starts = np.cumsum([1, *(len(heads) + 1 for heads in golds)])
+    more, less = (_parts_of(factor, trees, starts) for trees in (guesses, golds))
+    shape = factor.shape(int(starts[-1]))
     more_cells = np.ravel_multi_index(tuple(more.T), shape)
     less_cells = np.ravel_multi_index(tuple(less.T), shape)
     more, less = more[~np.isin(more_cells, less_cells)], less[~np.isin(less_cells, more_cells)]
-    values = np.repeat([1.0, -1.0], [len(more), len(less)])
-    return np.concatenate([more, less]).astype(np.int32), values
+    parts, values = np.concatenate([more, less]), np.repeat([1.0, -1.0], [len(more), len(less)])
+    owner = np.searchsorted(starts, parts[:, -1], "right") - 1
+    order = np.argsort(owner, kind="stable")
+    index = (parts - starts[owner][:, None])[order].astype(np.int32)
+    offsets = np.searchsorted(owner[order], np.arange(len(starts)))
+    return PartList(index, offsets), values[order]
+
+
+def _parts_of(factor: Factor, trees: Sequence[Ints], starts: Ints) -> Ints:
+    """The parts of all trees, whose roots have the numbers `starts`.
+
+    Trees are made one: their roots are modifiers of a node 0, in parts that are left out.
+    """
+    pairs = zip(trees, starts[:-1], strict=True)
+    heads = np.concatenate([np.concatenate([[0], own + start]) for own, start in pairs])
+    parts = factor.parts_of(heads)
+    return parts[parts[:, 0] > 0]
 
 
 def log_linear(

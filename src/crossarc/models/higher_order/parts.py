@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -50,12 +50,6 @@ class PartList:
         """All parts that trees over the allowed arcs may have."""
         widths = encoded.sizes + 1
         return cls(*batch_parts(allowed, widths, factor, projective=projective, single=single))
-
-    @classmethod
-    def of_sentences(cls, indices: Sequence[Shorts]) -> PartList:
-        """The parts of each sentence, end to end."""
-        offsets = np.cumsum([0, *map(len, indices)])
-        return cls(np.concatenate(indices).astype(np.int32), offsets)
 
     def split(self, scores: Floats) -> list[Parts]:
         """The factor of each sentence, given the scores of all parts."""

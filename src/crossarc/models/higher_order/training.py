@@ -28,7 +28,7 @@ from crossarc.learning import (
 from crossarc.models.encode import Encoded
 from crossarc.models.first_order.labels import log_softmax
 from crossarc.models.first_order.model import LinearModel
-from crossarc.models.first_order.scorers import Arcs
+from crossarc.models.first_order.scorers import TABLE_BITS, Arcs
 from crossarc.models.first_order.training import adagrad, learn_labels, train_linear
 from crossarc.models.graph import GraphOptions
 from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel, surviving_arcs
@@ -41,10 +41,15 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_FOLDS, _FOLD_PASSES = 4, 3
+# For pruning, models of folds need not be exact: arcs with a small derivative are left out.
+_FOLDS, _FOLD_PASSES, _FOLD_DERIVATIVE = 4, 3, 1e-2
+# Less probable arcs are pruned, given whether trees are projective (docs/parser.md).
+_THRESHOLDS = {False: 2e-3, True: 2e-4}
 # A temperature is fitted on so many words at most: each of its trials infers all probabilities.
 _CALIBRATION_WORDS = 1000
 _TEMPERATURES = {"lowest": 0.1, "highest": 5.0, "tolerance": 0.1}
+# So exact are probabilities then: a hundredth gives the temperature that 1e-4 does.
+_CALIBRATION_TOLERANCE = 1e-2
 # Margins say nothing of probabilities: without held-out sentences, about what fits Latin-Perseus.
 _MARGIN_TEMPERATURE = 0.45
 _LEAST_PROBABILITY = 1e-12
@@ -72,7 +77,11 @@ def train_higher_order(
     allowed = _fold_arcs(sentences, chosen, progress)
     trees = Trees(bool(chosen.projective), chosen.root or "single", chosen.threads)
     model = HigherOrderModel(
-        first, order=chosen.order, projective=trees.projective, root=trees.root
+        first,
+        order=chosen.order,
+        projective=trees.projective,
+        root=trees.root,
+        threshold=_THRESHOLDS[trees.projective],
     )
     task = _Task(model, trees, sentences, dev, allowed, chosen)
     run_passes(
@@ -88,7 +97,7 @@ def train_higher_order(
     if chosen.learner == "maxmargin":
         model.temperature = _MARGIN_TEMPERATURE
     if task.dev is not None:
-        calibrate(model, task.dev, trees)
+        calibrate(model, task.dev, replace(trees, bp_tolerance=_CALIBRATION_TOLERANCE))
     return model
 
 
@@ -97,9 +106,14 @@ def _train_first(
     dev: Sequence[Sentence],
     options: GraphOptions,
     progress: Callable[[Progress], None] | None,
-    passes: int | None = None,
+    *,
+    is_fold: bool = False,
 ) -> LinearModel:
-    """A log-linear model of arcs; its progress has no scores, which are those of the whole."""
+    """A log-linear model of arcs; its progress has no scores, which are those of the whole.
+
+    Args:
+        is_fold: whether it only prunes: it has no labels then, and less exact weights.
+    """
     own = GraphOptions(
         projective=options.projective,
         root=options.root,
@@ -107,10 +121,14 @@ def _train_first(
         threads=options.threads,
         max_weights=options.max_weights,
     )
-    if passes is not None:
-        own = replace(own, passes=passes)
+    model = None
+    if is_fold:
+        own = replace(own, passes=_FOLD_PASSES, least_derivative=_FOLD_DERIVATIVE)
+        model = LinearModel.build(sentences, label_bits=TABLE_BITS[0])
     report = None if progress is None else lambda state: progress(replace(state, scores={}))
-    return train_linear(sentences, dev, options=own, progress=report)
+    return train_linear(
+        sentences, dev, options=own, model=model, labels=not is_fold, progress=report
+    )
 
 
 def _fold_arcs(
@@ -125,7 +143,7 @@ def _fold_arcs(
         others = [one for one, k in zip(sentences, folds, strict=True) if k != fold]
         if not any((one.heads >= 0).any() for one in others):
             others = list(sentences)
-        pruner = _train_first(others, (), options, progress, _FOLD_PASSES)
+        pruner = _train_first(others, (), options, progress, is_fold=True)
         numbers = np.flatnonzero(folds == fold).tolist()
         encoded = pruner.encode([sentences[k] for k in numbers], gold=True)
         for k, allowed in zip(numbers, _pruned(pruner, encoded, options), strict=True):
@@ -138,6 +156,7 @@ def _pruned(pruner: LinearModel, encoded: Encoded, options: GraphOptions) -> lis
     rules: dict[str, Any] = {
         "projective": bool(options.projective),
         "root": options.root or "single",
+        "threshold": _THRESHOLDS[bool(options.projective)],
         "threads": options.threads,
     }
     squares = encoded.split_arcs(surviving_arcs(pruner, encoded, **rules))
