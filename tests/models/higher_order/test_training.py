@@ -23,8 +23,8 @@ def test_sentences_are_pruned_by_models_that_have_not_seen_them(
     learnt: dict[int, list[int]] = {}
     pruned: dict[int, int] = {}
 
-    def train(some: Sequence[Sentence], *rest: Any) -> Any:
-        model = train_first(some, *rest)
+    def train(some: Sequence[Sentence], *rest: Any, **named: Any) -> Any:
+        model = train_first(some, *rest, **named)
         learnt[id(model)] = [id(one) for one in some]
         return models.setdefault(id(model), model)
 
