@@ -62,7 +62,11 @@ def load_or_train(folder: Path, kind: str, models: Path) -> ca.Parser | None:
             return None
         learnt = [one for index, one in enumerate(sentences) if index % 10 != 9]
         ca.Parser.train(
-            learnt, dev=sentences[9::10], text=False, projective=kind == "projective"
+            learnt,
+            dev=sentences[9::10],
+            order=1,
+            text=False,
+            projective=kind == "projective",
         ).save(path)
     return ca.Parser.load(path)
 

@@ -7,6 +7,7 @@ import pytest
 import crossarc as ca
 from crossarc import ModelError, Sentence
 from crossarc.learning import Progress
+from crossarc.models.kinds import find_kind
 from crossarc.parser import Parser
 from crossarc.treebank import sample
 
@@ -60,6 +61,24 @@ def test_partial_trees_are_learnt_around() -> None:
     parser = Parser.train([whole, partial] * 10, passes=4, text=False)
     [parsed] = parser.parse([partial])
     assert parsed.heads.tolist() == [0, 1, 2]
+
+
+def test_second_order_where_held_out_sentences_are_given() -> None:
+    sentences = sample()
+    usual = find_kind("graph").usual
+    assert usual is not None
+    assert usual({"projective": True}, sentences, sentences) == {"order": 2}
+    assert usual({}, sentences, []) == {}
+    many = sentences * (250_000 // sum(map(len, sentences)))
+    assert usual({}, many, sentences) == {"order": 2}
+    assert usual({}, many + sentences, sentences) == {}
+    for given in ({"order": 3}, {"learner": "mira"}, {"optimizer": "lbfgs"}, {"kbest": 2}):
+        assert usual(given, sentences, sentences) == {}
+    chains = [built([0, 1, 2])] * 10
+    orders = [
+        Parser.train(chains, dev, passes=1, text=False).training["order"] for dev in (chains, [])
+    ]
+    assert orders == [2, 1]
 
 
 def test_dev_with_labels_that_were_not_seen() -> None:

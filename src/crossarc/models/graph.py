@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -47,13 +47,18 @@ _COSTS = {1: 1.0, 2: 6.0, 3: 15.0}
 _RIVALS = {1: ("mira", 1.0), 2: ("loglinear", 1.5), 3: ("loglinear", 1.5)}
 
 
+# Up to so many words second order is trained in about ten minutes (docs/parser.md).
+_SECOND_ORDER_WORDS = 250_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphOptions(TrainOptions):
     """How to train a linear model of arcs; see `TrainOptions` for the others.
 
     Attributes:
         order: 1 scores arcs, 2 also siblings and grandchildren, 3 also grand-siblings and
-            tri-siblings.
+            tri-siblings. A parser that is trained with held-out sentences, up to 250,000 words and
+            no option of its learner is of order 2 where none is given.
         learner: what arcs and parts are trained by; labels are log-linear always. By default
             "loglinear" for arcs, "maxmargin" for parts.
         optimizer: how the learner's objective is solved, first order only: "stochastic" in steps;
@@ -76,7 +81,11 @@ class GraphOptions(TrainOptions):
     """
 
     order: int = option(
-        1, "Arcs in a part that is scored, at most.", type=int, choices=(1, 2, 3), metavar="1|2|3"
+        1,
+        "Arcs in a part that is scored, at most; by default 2 with DEV, without 1.",
+        type=int,
+        choices=(1, 2, 3),
+        metavar="1|2|3",
     )
     learner: str = option(
         _BY_ORDER,
@@ -105,7 +114,13 @@ class GraphOptions(TrainOptions):
     inertia: float = 1.0
     l1: float = 0.3
     l2: float = 0.0
-    max_weights: int = 1_000_000
+    max_weights: int = option(
+        1_000_000,
+        "Weights that are kept, of each table, at most: for small files.",
+        type=int,
+        minimum=1,
+        metavar="N",
+    )
 
     def __post_init__(self) -> None:
         # Slots make a new class, so that super() without arguments would not find its own.
@@ -190,6 +205,16 @@ def _variants(options: GraphOptions, fixed: frozenset[str]) -> Variants:
         yield {"order": best, "projective": better, "learner": learner}, factor * _COSTS[best]
 
 
+def _usual(
+    given: Mapping[str, Any], sentences: Sequence[Sentence], dev: Sequence[Sentence]
+) -> dict[str, Any]:
+    """Second order where it is affordable, and held-out sentences say how sure to be."""
+    of_learner = {"order", "learner", "optimizer", "c", "kbest", "checkpoint"}
+    if not dev or not of_learner.isdisjoint(given):
+        return {}
+    return {"order": 2} if sum(map(len, sentences)) <= _SECOND_ORDER_WORDS else {}
+
+
 KIND = Kind(
     "graph",
     "the best of all trees by the scores of arcs, with probabilities",
@@ -197,4 +222,5 @@ KIND = Kind(
     _train,
     _restore,
     _variants,
+    _usual,
 )

@@ -144,6 +144,8 @@ class Kind:
         restore: the model that `tensors()` and `metadata()` were taken from.
         variants: what to try where there is time to choose by held-out sentences, given resolved
             options and the names of those that must stay.
+        usual: options that depend on the treebank and are not given, from those that are given, the
+            sentences and the held-out ones.
     """
 
     name: str
@@ -154,6 +156,9 @@ class Kind:
     ]
     restore: Callable[[dict[str, NDArray[Any]], dict[str, Any]], Model]
     variants: Callable[[Any, frozenset[str]], Variants] | None = None
+    usual: (
+        Callable[[Mapping[str, Any], Sequence[Sentence], Sequence[Sentence]], dict[str, Any]] | None
+    ) = None
 
     def build_options(self, given: Mapping[str, Any]) -> TrainOptions:
         """The options from keyword arguments.

@@ -34,6 +34,8 @@ def train_parts(
 ) -> dict[str, Any]:
     """The attributes of a `Parser`; arguments as of `Parser.train`, `given` its options."""
     deadline = None if budget is None else time.monotonic() + budget
+    if deadline is None and kind.usual is not None:
+        given = {**kind.usual(given, sentences, dev), **given}
     options = kind.build_options(given)
     if budget is not None and kind.variants is None:
         raise OptionError(f"the kind {kind.name!r} has nothing to choose: leave it out", "budget")

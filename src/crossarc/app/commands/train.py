@@ -259,7 +259,8 @@ def _say_what_was_learnt(parser: Parser, output: str) -> None:
         print(f"crossarc: tried {_described(trial)}", file=sys.stderr)
     degree = about.get("max_degree")
     crossing = f"degree at most {degree}" if degree else "non-projective"
-    trees = f"{'projective' if parser.projective else crossing}, {parser.root} root"
+    order = f"order {about['order']}, " if about.get("order", 1) > 1 else ""
+    trees = f"{order}{'projective' if parser.projective else crossing}, {parser.root} root"
     dev = f"; dev UAS {about['uas']:.2f}, LAS {about['las']:.2f}" if "las" in about else ""
     size = Path(output).stat().st_size / 1e6
     print(
