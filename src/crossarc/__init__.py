@@ -156,13 +156,14 @@ _ELSEWHERE = {
     "sample": "ca.treebank.sample()",
     "svg": "ca.draw.svg(tree)",
     "Tokenizer": "ca.text.Tokenizer",
+    "Tagger": "ca.models.tagger.Tagger",
+    "Pipeline": 'ca.load("en")',
 }
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES and name not in _MODULES:
-        hint = f": use {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-        raise AttributeError(f"module 'crossarc' has no attribute '{name}'{hint}")
+        raise AttributeError(f"module 'crossarc' has no attribute '{name}'{_hint(name)}", name=name)
     import importlib
 
     if name in _MODULES:
@@ -170,6 +171,18 @@ def __getattr__(name: str) -> object:
     value = getattr(importlib.import_module(f"crossarc.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def _hint(name: str) -> str:
+    """What may have been meant."""
+    if name in _ELSEWHERE:
+        return f": use {_ELSEWHERE[name]}"
+    if name.startswith("_"):
+        return ""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, __all__, n=1, cutoff=0.8)
+    return f": did you mean {close[0]}?" if close else ""
 
 
 def __dir__() -> list[str]:

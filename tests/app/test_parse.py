@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -338,11 +339,17 @@ def test_nobody_reads_the_output(model: Path) -> None:
         assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
 
 
-def test_an_interrupt_while_loading(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [[COMMAND], [sys.executable, "-m", "crossarc"]])
+def test_an_interrupt_while_loading(tmp_path: Path, command: list[str]) -> None:
     """The interrupt comes in the middle of the imports: no traceback."""
     (tmp_path / "typer.py").write_text(
         "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nraise AssertionError\n"
     )
     environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    done = crossarc("parse", "@sample", env=environment)
+    done = subprocess.run(
+        [*command, "parse", "@sample"],
+        capture_output=True,
+        check=False,
+        env=os.environ | environment,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")

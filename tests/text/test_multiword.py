@@ -128,3 +128,18 @@ def test_a_word_set_holds_few_others():
     found = WordSet.build([f"word {k}" for k in range(8000)])
     assert sum(f"other {k}" in found for k in range(20_000)) < 100
     assert found.table.dtype == np.uint8
+
+
+def test_a_stem_that_is_always_split_is_split_again():
+    """Of `they'd've`, never seen, `'ve` is cut, and what is left is known; `we've` has no more."""
+    clitics = [
+        (f"{who}'{end}", (who, f"'{end}"))
+        for who in ("they", "we", "you", "i")
+        for end in ("d", "ve", "ll")
+    ]
+    splitter = Splitter.learn(3 * clitics + whole("they", "we", "you", "i", "left"))
+    (split,) = splitter.splits("They'd've")
+    assert split.words == ("They'd", "'ve")
+    assert splitter.words_of(split) == ("They", "'d", "'ve")
+    (known,) = splitter.splits("we've")
+    assert splitter.words_of(known) == ("we", "'ve")

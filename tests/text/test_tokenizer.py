@@ -317,3 +317,17 @@ def test_reading_bytes_that_are_not_utf8(tmp_path):
         list(read_text(path))
     with pytest.raises(ca.TreebankError, match=r":1: byte 0xc3 is not UTF-8"):
         list(read_text(io.BytesIO(b"cut \xc3")))
+
+
+def test_held_out_sentences_say_how_sure_an_end_must_be():
+    """Half of the semicolons end a sentence here; held-out text says all, or none, should."""
+    clauses = [f"{name} {verb}" for name in NAMES for verb in VERBS]
+    joined = [f"{one}|; {other}|." for one, other in zip(clauses, reversed(clauses), strict=True)]
+    parted = [part for one in joined for part in one.replace("|; ", "|;\n").split("\n")]
+    bank = treebank(joined[::2] + parted)
+    text = " ".join(f"{name} read; {name} cooked." for name in NAMES)
+    found = {
+        name: len(list(Tokenizer.learn(bank, dev=treebank(dev)).tokenize(text)))
+        for name, dev in (("joined", joined), ("parted", parted))
+    }
+    assert found == {"joined": len(NAMES), "parted": 2 * len(NAMES)}

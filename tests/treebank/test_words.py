@@ -248,7 +248,7 @@ def test_other_ways_to_ask_are_explained(letter: ca.Sentence) -> None:
         letter[0]["form"]  # type: ignore[index]
     with pytest.raises(AttributeError):
         letter[0].dep_ = "x"  # type: ignore[attr-defined]
-    with pytest.raises(TypeError, match=r"write \[sentence\]"):
+    with pytest.raises(ca.TreebankError, match=r"Use \[sentence\]"):
         ca.write_conllu(letter, "nowhere.conllu")  # type: ignore[arg-type]
 
 

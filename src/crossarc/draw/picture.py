@@ -181,7 +181,7 @@ def picture(
         TreebankError: a word without a head, values that are not one a word, probabilities that
             are none, a comparison of different sentences, or DEPS that cannot be read.
     """
-    tree = source.tree if isinstance(source, Sentence) else source
+    tree = _tree(source)
     n = len(tree)
     if isinstance(source, Sentence):
         forms = source.forms if forms is None else forms
@@ -195,7 +195,7 @@ def picture(
     others: list[Arc] = []
     if against is not None:
         _check_same_words(source, against, n)
-        arcs, others = _difference(tree, against.tree if isinstance(against, Sentence) else against)
+        arcs, others = _difference(tree, _tree(against))
     else:
         arcs = _arcs(tree, crossing, of_heads)
     if candidates:
@@ -218,6 +218,17 @@ def picture(
     if empty_nodes or enhanced:
         drawn = _with_enhanced(drawn, source, every_arc=enhanced)
     return _with_tokens(drawn, source) if multiword_tokens else drawn
+
+
+def _tree(source: Drawable) -> Tree:
+    if isinstance(source, Sentence):
+        return source.tree
+    if not isinstance(source, Tree):
+        raise TreebankError(
+            f"a drawing is of a Sentence or a Tree: got {type(source).__name__}; of heads make a "
+            "tree with Tree(heads)"
+        )
+    return source
 
 
 def paired(

@@ -6,7 +6,6 @@ held, so treebanks of any size can be compared.
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from crossarc.errors import TreebankError
 from crossarc.evaluation.alignment import Alignment, Text, TokenPosition, align
 from crossarc.treebank import MultiwordToken, Sentence
+from crossarc.treebank.arguments import require_sentences
 
 __all__ = ["Segment", "batches", "located_error", "segments"]
 
@@ -126,13 +126,7 @@ class _Side:
     """One of the two treebanks while it is read."""
 
     def __init__(self, title: str, treebank: Iterable[Sentence]) -> None:
-        if isinstance(treebank, str | os.PathLike):
-            raise TreebankError(
-                f"{title} must be sentences, not the path {os.fspath(treebank)!r}. "
-                "Use read_conllu to read them from the file."
-            )
-        if isinstance(treebank, Sentence):
-            raise TreebankError(f"{title} must be sentences, not one Sentence. Use [sentence].")
+        require_sentences(treebank, title)
         self.title = title
         self.count = 0
         self._sentences = iter(treebank)

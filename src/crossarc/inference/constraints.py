@@ -39,6 +39,9 @@ def constrain(
             f"scores must be (n+1, n+1) or (n+1, n+1, labels): got {copy.shape}. Row 0 is the root"
         )
     n = copy.shape[0] - 1
+    for name, given in (("heads", heads), ("labels", labels)):
+        if given is not None and not isinstance(given, Mapping):
+            raise ScoreError(f"{name} must be a dict, {{m: {name[0]}}}: got {type(given).__name__}")
     for m, h in (heads or {}).items():
         _check_arc(h, m, n)
         _keep_only(copy, m, h)

@@ -165,7 +165,11 @@ class TreeDistribution(TreeHooks, Generic[Size]):
         k = _count(k)
         if isinstance(seed, np.random.Generator):
             seed = int(seed.integers(1 << 63))
-        source = np.random.SeedSequence(seed)
+        if seed is not None and not (isinstance(seed, int | np.integer) and seed >= 0):
+            raise ValueError(
+                f"seed must be a whole number from 0 up, a Generator or None: got {seed!r}"
+            )
+        source = np.random.SeedSequence(None if seed is None else int(seed))
         for index in range(len(self._batch)):
             self._feasible_total(index)
 

@@ -166,6 +166,10 @@ class TreeHooks(ABC):
         """In nats; here for models of arcs only, as the two below."""
         return max(0.0, information.expected_surprise(self, index, self))
 
+    def _is_comparable(self, other: object) -> bool:
+        """Whether the two below can be asked of another distribution, sizes aside."""
+        return type(other) is type(self)
+
     def _cross_entropy(self, index: int, other: Self) -> float:
         """-E log p_other; infinite where other forbids what this one allows."""
         return information.expected_surprise(self, index, other)

@@ -18,10 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from spacy.attrs import DEP, HEAD, SENT_START
-from spacy.language import Language
-from spacy.tokens import Doc, Span, Token
-from spacy.util import ensure_path, minibatch
+
+try:
+    from spacy.attrs import DEP, HEAD, SENT_START
+    from spacy.language import Language
+    from spacy.tokens import Doc, Span, Token
+    from spacy.util import ensure_path, minibatch
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "spacy":
+        raise
+    raise ImportError('spaCy is not installed: pip install "crossarc[spacy]"') from None
 
 from crossarc.integrations.converters import span_sentence
 from crossarc.models.protocol import ScoringModel

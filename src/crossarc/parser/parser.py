@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast, overload
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from crossarc.parser.lines import line_sentences, split_lines
 from crossarc.parser.options import ParseKeywords, ParseOptions
 from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
+from crossarc.treebank.arguments import require_sentences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +56,12 @@ class Parser(Described):
     tagger: Tagger | None = None
     tokenizer: Tokenizer | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
+
+    def __new__(cls, *parts: Any, **named: Any) -> Self:
+        """Names what loads a parser, for those who give its name."""
+        if parts and isinstance(parts[0], str | os.PathLike):
+            raise TypeError(f"a parser is loaded by Parser.load({os.fspath(parts[0])!r})")
+        return object.__new__(cls)
 
     @classmethod
     def train(
@@ -97,6 +104,8 @@ class Parser(Described):
         """
         from crossarc.parser.training import train_parts
 
+        require_sentences(sentences, "the training treebank")
+        require_sentences(dev or (), "dev")
         chosen = find_kind(kind)
         return cls(
             **train_parts(
@@ -169,8 +178,7 @@ class Parser(Described):
         """
         if isinstance(sentences_or_text, str):
             return self.parse_text([sentences_or_text], **options)
-        if isinstance(sentences_or_text, Sentence):
-            raise TypeError("parse takes several sentences: give [sentence]")
+        require_sentences(sentences_or_text, "what is parsed")
         chosen = ParseOptions.build(dict(options))
         self._check(chosen)
         return self._parsed(sentences_or_text, chosen)
@@ -242,6 +250,8 @@ class Parser(Described):
         Raises:
             ValueError, ModelError: as for `parse`.
         """
+        if isinstance(items, str):
+            raise TypeError("pipe takes several texts: give [text], or use parser(text)")
         chosen = ParseOptions.build(dict(options))
         self._check(chosen)
         return cast(Iterator[Sentence], self._piped(items, chosen, on_wait))
@@ -285,6 +295,11 @@ class Parser(Described):
             return list(self.parse(text, **options))
         if isinstance(text, bytes):
             raise TypeError("text must be a string: decode the bytes first")
+        if not isinstance(text, list | tuple) or not all(isinstance(one, str) for one in text):
+            raise TypeError(
+                "parser(text) takes a string or a list of strings; use parser.parse(sentences) for "
+                "sentences, parser.pipe(items) for an iterator"
+            )
         chosen = ParseOptions.build(dict(options), text=True)
         self._check(chosen)
         return list(self._parse_texts(text, chosen))
@@ -430,8 +445,11 @@ class Parser(Described):
 
     def _tagged(self, sentences: list[Sentence], options: ParseOptions) -> list[Sentence]:
         """Copies of the sentences, with tags."""
-        if any(isinstance(one, str) for one in sentences):
-            raise TypeError("got text where sentences are expected: use parser.pipe for texts")
+        for one in sentences:
+            if isinstance(one, str):
+                raise TypeError("got text where sentences are expected: use parser.pipe for texts")
+            if not isinstance(one, Sentence):
+                raise TypeError(f"got {type(one).__name__} where sentences are expected")
         untagged = [k for k, one in enumerate(sentences) if options.retag or not _has_tags(one)]
         copies = [sentence.copy() for sentence in sentences]
         if untagged and self.tagger is not None:

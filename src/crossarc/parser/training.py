@@ -47,7 +47,7 @@ def train_parts(
     parts: dict[str, Any] = {}
     if text:
         report("tokeniser", None)
-        parts["tokenizer"] = Tokenizer.learn(sentences, seed=options.seed)
+        parts["tokenizer"] = Tokenizer.learn(sentences, dev=dev, seed=options.seed)
     learnt, held_out = sentences, dev
     if (text or predicted_tags) and _has_tags(sentences):
         report("tagger", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,16 @@ from crossarc.text.characters import (
     Characters,
     characters,
 )
-from crossarc.text.decisions import ASK, ASK_UNLIKE, JOINED, PARTED, UNLIKE, split_rows
-from crossarc.text.descent import train
+from crossarc.text.decisions import (
+    ASK,
+    ASK_UNLIKE,
+    JOINED,
+    PARTED,
+    UNLIKE,
+    find_sentences,
+    split_rows,
+)
+from crossarc.text.descent import rounded, train
 from crossarc.text.features import (
     BOUNDARY_FEATURES,
     END_FEATURES,
@@ -28,7 +37,7 @@ from crossarc.text.features import (
     SPLIT_FEATURES,
 )
 from crossarc.text.learned import Described, Learned, Table, Tokens, describe, span_table
-from crossarc.text.linear import Weights
+from crossarc.text.linear import WEIGHT_SCALE, Weights
 from crossarc.text.multiword import Splitter
 from crossarc.text.questions import boundary_rows, end_rows, line_rows
 from crossarc.text.running import RunningText, in_lines
@@ -47,11 +56,14 @@ _SPLIT_EPOCHS = 6
 _OFTEN = 5  # sentences that a form would end, were it as likely to as any other
 _BOUNDARY_BITS = 14, 18
 _END_BITS = 14, 16
+_END_RATE = 0.15
 _SPLIT_BITS = 12, 16
+_SHIFTS = [k / 2 for k in range(-4, 5)]  # of the ends of sentences, in log-odds
+_WORTH = 0.005  # what a shift of one must add to the F1 of sentences
 
 
-def learn(text: RunningText, *, seed: int) -> Learned:
-    """Learn from a text whose tokens are known; O(characters)."""
+def learn(text: RunningText, dev: RunningText, *, seed: int) -> Learned:
+    """Learn from texts whose tokens are known, `dev` held out and perhaps empty; O(characters)."""
     chars = characters(text.text)
     pairs = _pair_table(chars, text)
     gaps = _gap_table(chars, text)
@@ -59,7 +71,7 @@ def learn(text: RunningText, *, seed: int) -> Learned:
     tokens = _with_addresses(text, spans)
     described = describe(chars, tokens)
     splitter = Splitter.learn(list(zip(_forms(text), text.words, strict=True)))
-    end = _end_weights(described, text, seed)
+    end = _end_weights(described, text, dev, seed)
     return Learned(
         pairs,
         gaps,
@@ -154,17 +166,63 @@ def _boundary_weights(
     return train(rows, labels, bits=_bits(rows, _BOUNDARY_BITS), epochs=_EPOCHS, seed=seed)
 
 
-def _end_weights(described: Described, text: RunningText, seed: int) -> Weights:
+def _end_weights(described: Described, text: RunningText, dev: RunningText, seed: int) -> Weights:
+    rows, labels = _end_questions(described, text)
+    bits = _bits(rows, _END_BITS)
+    weights = train(rows, labels, bits=bits, epochs=_EPOCHS, seed=seed, rate=_END_RATE)
+    return _with_threshold(weights, dev) if dev.words else weights
+
+
+def _end_questions(described: Described, text: RunningText) -> tuple[Hashes, NDArray[np.bool_]]:
     n = len(text.starts)
     labels = np.zeros(n, np.bool_)
     rows = np.zeros((n, END_FEATURES), np.uint64)
+    count = end_rows(*described, _flowing(text), text.finals, labels, rows)
+    return rows[:count], labels[:count]
+
+
+def _flowing(text: RunningText) -> NDArray[np.int64]:
+    """What follows tokens; sentences of a bank of single sentences as if they followed each other.
+
+    Such a bank has hardly a sentence that ends within a paragraph.
+    """
     breaks = text.breaks
     if np.count_nonzero(text.finals & (breaks != PARAGRAPH)) < 0.1 * np.count_nonzero(text.finals):
-        # A bank of single sentences: learn their ends as if they followed each other.
-        breaks = np.where(breaks == PARAGRAPH, SPACED, breaks)
-    count = end_rows(*described, breaks, text.finals, labels, rows)
-    rows, labels = rows[:count], labels[:count]
-    return train(rows, labels, bits=_bits(rows, _END_BITS), epochs=_EPOCHS, seed=seed)
+        return np.where(breaks == PARAGRAPH, SPACED, breaks)
+    return breaks
+
+
+def _with_threshold(weights: Weights, dev: RunningText) -> Weights:
+    """The weights of ends, shifted so that most sentences of a held-out text are found.
+
+    Few sentences decide this, so a shift must be worth its size.
+    """
+    tokens = _with_addresses(dev, _protected(dev)[1])
+    described = describe(characters(dev.text), tokens)
+    # The first feature of a row is whether space follows: each row has one of these weights.
+    rows, _ = _end_questions(described, dev)
+    slots = np.unique(rows[:, 0] >> np.uint64(64 - (len(weights).bit_length() - 1)))
+    best, best_value = weights, -np.inf
+    for shift in sorted(_SHIFTS, key=abs):
+        shifted = weights.astype(np.float64)
+        shifted[slots.astype(np.int64)] += shift * WEIGHT_SCALE
+        candidate = rounded(shifted)
+        value = _found_sentences(candidate, described, dev) - _WORTH * abs(shift)
+        if value > best_value:
+            best, best_value = candidate, value
+    return best
+
+
+def _found_sentences(weights: Weights, described: Described, text: RunningText) -> float:
+    """F1 of the sentences of a text whose tokens are known."""
+    n = len(text.starts)
+    finals = np.zeros(n, np.bool_)
+    no_lines, none_inner = np.zeros(2, np.int16), np.zeros(0, np.uint64)
+    find_sentences(*described, _flowing(text), weights, no_lines, none_inner, n, finals)
+    gold, found = (
+        set(pairwise([-1, *np.flatnonzero(ends).tolist()])) for ends in (text.finals, finals)
+    )
+    return 2 * len(gold & found) / (len(gold) + len(found))
 
 
 def _line_weights(text: RunningText, running: Weights, seed: int) -> Weights:

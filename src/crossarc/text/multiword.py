@@ -215,6 +215,18 @@ class Splitter:
                 found.append(Split(rule, words, same, total - same, rule in by_affix, known_stem))
         return tuple(found)
 
+    def words_of(self, split: Split) -> tuple[str, ...]:
+        """The words of a split; of a form never seen, a stem that is always split is split again.
+
+        So the rule of `'ve` makes three words of `they'd've`.
+        """
+        k = self._rules[split.rule].holder
+        if split.same or split.other or not (stem := self.look_up(split.words[k])):
+            return split.words
+        if not stem.certain:
+            return split.words
+        return (*split.words[:k], *stem.splits[0].words, *split.words[k + 1 :])
+
     def _by_affix(self, lower: str) -> tuple[int, ...]:
         rules = [rule for side in _SIDES for rule in self._longest_affix(side, lower)]
         return tuple(rule for rule in rules if self._rules[rule].fits(lower))

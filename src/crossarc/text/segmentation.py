@@ -138,7 +138,7 @@ def _splits(
     for (t, split, _), score in zip(queries, scores(learned.split, rows).tolist(), strict=True):
         if score > best.get(t, 0):
             best[t] = score
-            splits[t] = split.words
+            splits[t] = learned.splitter.words_of(split)
     return splits
 
 

@@ -45,10 +45,13 @@ class Tokenizer:
         self._learned = learned
 
     @classmethod
-    def learn(cls, sentences: Iterable[Sentence], *, seed: int = 0) -> Tokenizer:
+    def learn(
+        cls, sentences: Iterable[Sentence], *, dev: Iterable[Sentence] = (), seed: int = 0
+    ) -> Tokenizer:
         """Learn from a treebank: its text, `SpaceAfter=No`, multiword tokens and paragraphs.
 
-        The same sentences and seed give the same tokeniser.
+        Held-out sentences, `dev`, say how sure an end of a sentence must be. The same sentences
+        and seed give the same tokeniser.
 
         Raises:
             TreebankError: there are no sentences.
@@ -59,7 +62,7 @@ class Tokenizer:
         text = running_text(sentences)
         if not text.words:
             raise TreebankError("no sentences to learn from: check the treebank")
-        return cls(learn(text, seed=seed))
+        return cls(learn(text, running_text(dev), seed=seed))
 
     def tokenize(self, text: str | Iterable[str]) -> Iterator[Sentence]:
         """The sentences of a text, given whole or in pieces, in bounded memory.

@@ -129,6 +129,11 @@ class Sentence:
             TreebankError: columns of unequal length, empty values or ones with tabs or line
                 breaks, heads that are no tree.
         """
+        if isinstance(forms, str):
+            raise TreebankError(
+                f"forms must be words in a list: got the string {forms!r}; use forms.split(), or "
+                "a parser's tokeniser"
+            )
         n = len(forms)
         if n == 0:
             raise TreebankError("a sentence needs at least one word")

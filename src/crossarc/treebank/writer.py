@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from crossarc.errors import TreebankError
+from crossarc.treebank.arguments import require_sentences
 from crossarc.treebank.plus import Layout, PlusSentence
 from crossarc.treebank.rows import BYTE_ORDER_MARK, missing_break
 from crossarc.treebank.sentence import Sentence
@@ -71,8 +72,7 @@ def write_conllu(
     Raises:
         TreebankError: sentences with different columns.
     """
-    if isinstance(sentences, Sentence):
-        raise TypeError("expected sentences, got one Sentence: write [sentence]")
+    require_sentences(sentences, "what is written")
     count = 0
     with open_output(path_or_file) as write:
         gap = b""

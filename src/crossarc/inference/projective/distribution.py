@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, Self, Unpack, overload
+from typing import Any, ClassVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from crossarc.inference.projective.automata.model import HeadAutomata
 from crossarc.inference.projective.first_order.rules import FirstOrder
 from crossarc.inference.projective.model import Model, model_for, read_limits
 from crossarc.inference.projective.sibling.rules import Sibling
+from crossarc.inference.questions.information import expected_surprise
 from crossarc.inference.questions.likelihood import log_prob_by_parts
 from crossarc.inference.runtime.batch import Batch, Scores
 from crossarc.inference.typed import Many, One, Options, Root, Size
@@ -203,7 +204,20 @@ class ProjectiveTrees(ForestTrees[Size]):
         counts = np.bincount(tree.heads, minlength=len(tree) + 1)
         return bool((counts <= self._limits[index]).all())
 
-    def _divergence(self, index: int, other: Self) -> float:
+    def _is_comparable(self, other: object) -> bool:
+        from crossarc.inference.spanning.trees import SpanningTrees
+
+        # All projective trees are spanning trees.
+        return type(other) is type(self) or isinstance(other, SpanningTrees)
+
+    def _cross_entropy(self, index: int, other: Any) -> float:
+        if isinstance(other, ProjectiveTrees):
+            return super()._cross_entropy(index, other)
+        return expected_surprise(self, index, other)
+
+    def _divergence(self, index: int, other: Any) -> float:
+        if not isinstance(other, ProjectiveTrees):
+            return max(0.0, self._cross_entropy(index, other) - self._entropy(index))
         if self._limits is not None or other._limits is not None:
             ours, theirs = self._node_limits(index), other._node_limits(index)
             for h in np.flatnonzero(theirs < ours).tolist():

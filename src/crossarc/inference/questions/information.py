@@ -23,9 +23,15 @@ _ENOUGH = 1e-11
 
 
 def check_comparable(trees: TreeHooks, other: TreeHooks) -> None:
-    """Raise ScoreError unless both are of one kind and over the same words and labels."""
+    """Raise ScoreError unless one can be measured by the other, over the same words and labels."""
+    if not trees._is_comparable(other):
+        raise ScoreError(
+            "two distributions can be compared when they are of one kind and over the same "
+            f"words and labels: got {type(trees).__name__} and {type(other).__name__}. Of two "
+            "kinds, only projective.kl(spanning) can be asked"
+        )
     ours, theirs = trees._batch, other._batch
-    same = type(other) is type(trees) and np.array_equal(ours.sizes, theirs.sizes)
+    same = np.array_equal(ours.sizes, theirs.sizes)
     if not same or any(ours.scores(i).shape != theirs.scores(i).shape for i in range(len(ours))):
         raise ScoreError(
             "two distributions can be compared when they are of one kind and over the same "
