@@ -10,8 +10,9 @@ projective ones, higher orders on those that the parser chooses by itself; of th
 processor for training, words a second with one thread and the percentage of best trees with a
 certificate are measured, too.
 
-Every result is added to a file when it is there, and what the file has is not measured again:
-delete it to begin anew.
+Every result is a line of docs/reproduction/accuracy.jsonl as soon as it is there, and what the file
+has is not measured again: the command can be stopped at any time and resumed. The lines hold
+figures only, no sentence of a treebank. The tables of docs/parser.md are made of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import argparse
 import itertools
 import json
 import math
-import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -41,6 +41,7 @@ from crossarc.models.higher_order.model import HigherOrderModel
 from crossarc.models.higher_order.objectives import Trees
 from crossarc.parser import Parser
 
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "reproduction" / "accuracy.jsonl"
 TREES = ("non-projective", "projective")
 # UAS and LAS of TurboParser on the same files, by order.
 TURBO = {
@@ -61,18 +62,17 @@ def main() -> None:
     parser.add_argument("treebanks", nargs="?", type=Path, default=default_treebanks())
     parser.add_argument("--names", nargs="+")
     parser.add_argument("--orders", nargs="+", type=int, default=[1], choices=(1, 2, 3))
+    parser.add_argument("--learner", help="by default that of the order")
     parser.add_argument("--passes", type=int, default=GraphOptions().passes)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--results", type=Path, default=Path(tempfile.gettempdir()) / "crossarc-accuracy.jsonl"
-    )
+    parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
     names = given.names or by_size(given.treebanks)
     lines = given.results.read_text().splitlines() if given.results.exists() else []
     known = {key(row): row for row in map(json.loads, lines)}
     print(f"results are kept in {given.results}")
     print(
-        f"{'treebank':24}{'words':>9}{'crossing':>10}{'order':>6}{'trees':>16}{'UAS':>7}{'LAS':>7}"
+        f"{'treebank':24}{'words':>9}{'crossing':>10}{'order':>6}{'trees':>16}{'learner':>11}{'UAS':>7}{'LAS':>7}"
         f"{'ECE':>8}{'temp.':>7}{'kept':>6}{'s/pass':>8}{'train s':>9}{'words/s':>9}{'cert.':>7}"
         "   TurboParser"
     )
@@ -80,14 +80,21 @@ def main() -> None:
         for order, trees in itertools.product(given.orders, TREES):
             if order > 1 and trees != own_trees(given.treebanks / name):
                 continue
-            wanted = {"name": name, "order": order, "trees": trees}
+            learner = given.learner or GraphOptions(order=order).learner
+            wanted = {"name": name, "order": order, "trees": trees, "learner": learner}
             wanted |= {"passes": given.passes, "seed": given.seed}
             if key(wanted) not in known:
-                row = wanted | measured(given.treebanks / name, wanted)
+                row = wanted | rounded(measured(given.treebanks / name, wanted))
                 with given.results.open("a") as file:
                     print(json.dumps(row), file=file)
                 known[key(row)] = row
             show(known[key(wanted)])
+
+
+def rounded(row: Row) -> Row:
+    """Figures short enough to be read."""
+    short = {name: round(float(one), 4) for name, one in row.items() if isinstance(one, float)}
+    return row | short
 
 
 def by_size(folder: Path) -> list[str]:
@@ -98,7 +105,7 @@ def by_size(folder: Path) -> list[str]:
 
 
 def key(row: Row) -> tuple[Any, ...]:
-    return row["name"], row.get("order", 1), row["trees"], row["passes"], row["seed"]
+    return tuple(row[name] for name in ("name", "order", "trees", "learner", "passes", "seed"))
 
 
 def own_trees(folder: Path) -> str:
@@ -122,6 +129,7 @@ def measured(folder: Path, wanted: Row) -> Row:
         train,
         dev,
         order=wanted["order"],
+        learner=wanted["learner"],
         projective=wanted["trees"] == "projective",
         text=False,
         passes=wanted["passes"],
@@ -185,11 +193,11 @@ def chosen_heads(parser: Parser, sentences: Sequence[ca.Sentence]) -> Iterator[t
 
 
 def show(row: Row) -> None:
-    turbo = TURBO.get((row["name"], row.get("order", 1)))
+    turbo = TURBO.get((row["name"], row["order"]))
     measures = (("processor", "9.0f"), ("words_per_second", "9,.0f"), ("certified", "7.1f"))
     print(
         f"{row['name']:24}{row['words']:9,}{row['crossing']:9.2f}%{row.get('order', 1):6}"
-        f"{row['trees']:>16}{row['uas']:7.2f}{row['las']:7.2f}{row['ece']:8.4f}"
+        f"{row['trees']:>16}{row['learner']:>11}{row['uas']:7.2f}{row['las']:7.2f}{row['ece']:8.4f}"
         f"{row['temperature']:7.2f}{row['kept']:6}{row['pace']:8.1f}"
         + "".join(f"{row.get(name, math.nan):{form}}" for name, form in measures)
         + (f"   {turbo[0]:.2f} {turbo[1]:.2f}" if turbo else ""),

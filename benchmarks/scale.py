@@ -3,10 +3,9 @@
     python benchmarks/scale.py [FOLDER] [--words 1000000] [--interrupts 20]
 
 The text of English-EWT, again and again, through the commands as users run them. Beside seconds
-stands processor time, of the process that reads and writes and of its workers: on a machine with
-other work only that, and the balance that follows from it, says something. `balance` is how many
-times as fast so many free cores would be: all work of one worker, by the larger of the work of the
-process that reads and writes, and an equal share of all.
+of the clock stand processor time, of the process that reads and writes and of its workers, and what
+other processes took of the cores meanwhile: where that is more than a few per cent, seconds of the
+clock say nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -31,14 +29,19 @@ from crossarc.text.running import raw_text
 
 COMMAND = Path(sys.executable).with_name("crossarc")
 FILES = 4
+ALTERNATIONS = 3
 
 
 class Run(NamedTuple):
-    """Seconds, processor seconds in all, MiB of the largest process."""
+    """Seconds, of the processor too, MiB of the largest process, share of the cores of others."""
 
     wall: float
     processor: float
     memory: float
+    others: float
+
+    def __str__(self) -> str:
+        return f"{self.wall:.2f} s, processor {self.processor:.2f} s, others {self.others:.1%}"
 
 
 def main() -> None:
@@ -68,14 +71,22 @@ def main() -> None:
 
 def timed(*arguments: object) -> Run:
     """A command, with all processes that it starts."""
-    begin = time.perf_counter()
+    begin, busy = time.perf_counter(), busy_seconds()
     process = subprocess.Popen([COMMAND, *map(str, arguments)], stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{arguments}: status {process.returncode}")
-    processor = usage.ru_utime + usage.ru_stime
-    return Run(time.perf_counter() - begin, processor, usage.ru_maxrss / 1024)
+    wall, processor = time.perf_counter() - begin, usage.ru_utime + usage.ru_stime
+    others = max(0.0, busy_seconds() - busy - processor) / (wall * (os.cpu_count() or 1))
+    return Run(wall, processor, usage.ru_maxrss / 1024, others)
+
+
+def busy_seconds() -> float:
+    """What all processes of the machine have taken of its cores since it was started."""
+    user, nice, system, _, _, *others = Path("/proc/stat").read_text().split()[1:]
+    ticks = sum(map(int, (user, nice, system, *others[:3])))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def written(path: Path, text: str, times: int) -> Path:
@@ -91,33 +102,25 @@ def start(place: Path) -> None:
     some = written(place / "some.txt", "Dogs bark.", 600)
     for source, what in ((little, "one sentence"), (some, "600 sentences")):
         for workers in (1, 2):
-            runs = [
-                timed(
-                    "parse", "-m", "en", "--text", source, "-o", place / "o", "--workers", workers
-                )
-                for _ in range(3)
-            ]
-            best = min(run.processor for run in runs)
-            print(f"start: {what}, {workers} workers: {best:.2f} s of processor time", flush=True)
+            options = ["--text", source, "-o", place / "o", "--workers", workers]
+            best = min(timed("parse", "-m", "en", *options) for _ in range(3))
+            print(f"start: {what}, {workers} workers: {best}", flush=True)
 
 
 def local(place: Path, text: str, words: int, size: int) -> None:
     times = max(1, size // words)
     source = written(place / "local.txt", text, times)
-    outputs = []
-    alone = 0.0
-    for workers in (1, 2, 1, 2):
-        output = place / f"local-{workers}.conllu"
-        run = timed("parse", "-m", "en", "--text", source, "-o", output, "--workers", workers)
-        outputs.append(output)
-        alone = run.processor if workers == 1 else alone
-        print(
-            f"local: {times * words:,} words, {workers} workers: {run.wall:.1f} s, processor "
-            f"{run.processor:.1f} s ({times * words / run.processor:,.0f} words a second of it), "
-            f"{workers * alone / run.processor:.2f} times one worker if cores are free",
-            flush=True,
-        )
-    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    runs: dict[int, list[Run]] = {1: [], 2: []}
+    for _ in range(ALTERNATIONS):
+        for workers, found in runs.items():
+            options = ["-o", place / f"local-{workers}.conllu", "--workers", workers]
+            found.append(timed("parse", "-m", "en", "--text", source, *options))
+            print(f"local: {times * words:,} words, {workers} workers: {found[-1]}", flush=True)
+    one, two = (min(found) for found in runs.values())
+    rate = times * words / min(run.processor for run in runs[1])
+    print(f"local: {rate:,.0f} words a second of one worker's processor time")
+    print(f"local: {one.wall / two.wall:.2f} times one worker by the clock, best of {ALTERNATIONS}")
+    assert (place / "local-1.conllu").read_bytes() == (place / "local-2.conllu").read_bytes()
     print(f"local: {_serial(source):.2f} s of them read, tokenise, hand out and write", flush=True)
 
 
@@ -161,13 +164,9 @@ def on_ray(place: Path, text: str, words: int) -> None:
         for name, more in (("local", []), ("ray", ["--ray", "local"])):
             folder = folders[name] = place / f"{name}-{workers}"
             options = ["-o", f"{folder}/", "--workers", workers, *more]
-            begin = time.perf_counter()
-            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            timed("parse", "-m", "en", "--text", *files, *options)
-            spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+            run = timed("parse", "-m", "en", "--text", *files, *options)
             print(
-                f"ray: {FILES * words:,} words in {FILES} files, {name}, {workers} workers: "
-                f"{time.perf_counter() - begin:.1f} s ({spent:.1f} s of it seen as processor time)",
+                f"ray: {FILES * words:,} words in {FILES} files, {name}, {workers} workers: {run}",
                 flush=True,
             )
         same = [

@@ -183,12 +183,15 @@ def findings(cells: dict[Any, Row], names: Sequence[str]) -> str:
 
 
 def signed(gains: dict[str, float]) -> str:
-    """Differences by treebank, and their mean."""
+    """Differences by treebank, their mean, and how many are gains."""
     if not gains:
         return "not measured yet"
     listed = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
-    mean = f"; mean {np.mean(list(gains.values())):+.2f}" if len(gains) > 1 else ""
-    return listed + mean
+    if len(gains) == 1:
+        return listed
+    better = sum(gain > 0.0 for gain in gains.values())
+    mean = np.mean(list(gains.values()))
+    return f"{listed}; mean {mean:+.2f}, better on {better} of {len(gains)}"
 
 
 def root_table(results: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from support.distance_kind import DISTANCE, DistanceModel
 
 from crossarc.learning import Progress
+from crossarc.models.graph import KIND as GRAPH
 from crossarc.models.kinds import Kind, OptionError, TrainOptions, Variants
 from crossarc.parser import search
 from crossarc.parser.training import train_parts
@@ -146,3 +148,38 @@ def test_a_kind_without_variants_is_refused() -> None:
             text=False,
             progress=None,
         )
+
+
+def _tried(las: Callable[[dict[str, Any]], float], *fixed: str, **given: Any) -> list[Any]:
+    """What the kind "graph" proposes, each proposal scored by a function of its options."""
+    variants = GRAPH.variants(GRAPH.build_options(given).resolved(sample()), frozenset(fixed))  # type: ignore[misc]
+    found = [next(variants)[0]]
+    with suppress(StopIteration):
+        while True:
+            found.append(variants.send(las(found[-1]))[0])
+    return found
+
+
+def test_what_the_kind_graph_tries() -> None:
+    """Trees first, then the orders with the better trees, then a learner with the best order."""
+    better = {True: 71.0, False: 70.0}
+    assert _tried(lambda one: better[one["projective"]] + (one["order"] == 2)) == [
+        {"order": 1, "projective": False},
+        {"order": 1, "projective": True},
+        {"order": 2, "projective": True},
+        {"order": 3, "projective": True},
+        {"order": 2, "projective": True, "learner": "loglinear"},
+    ]
+    # Orders for which there was no time score -inf.
+    skipped = _tried(lambda one: 70.0 if one["order"] == 1 else float("-inf"))
+    assert skipped[-1] == {"order": 1, "projective": False, "learner": "mira"}
+
+
+def test_what_is_given_is_not_varied() -> None:
+    found = _tried(lambda _: 70.0, "order", "projective", order=2, projective=True)
+    assert found == [
+        {"order": 2, "projective": True},
+        {"order": 2, "projective": True, "learner": "loglinear"},
+    ]
+    for name in ("learner", "optimizer", "c", "kbest"):
+        assert not any("learner" in one for one in _tried(lambda _: 70.0, name))

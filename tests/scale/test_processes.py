@@ -83,8 +83,9 @@ def test_the_end_of_the_template_is_the_end() -> None:
         before = descendants(os.getpid())
         assert workers.submit(-3).result() == 3
         template = next(pid for pid in before if descendants(pid))
+        own = descendants(template)
         os.kill(template, signal.SIGKILL)
-        wait_until(lambda: workers.submit(1).exception() is not None)
+        end_of(own)
         with pytest.raises(TemplateEndedError, match="run the command again"):
             workers.submit(1).result()
 

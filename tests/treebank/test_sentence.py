@@ -208,6 +208,20 @@ def test_copies_are_independent(edges: list[ca.Sentence]) -> None:
     assert np.array_equal(back.heads, twin.heads)
 
 
+def test_what_was_read_comes_back_from_a_pickle(edges: list[ca.Sentence]) -> None:
+    """Without what was decoded on the way, and as read-only as it was."""
+    for sentence in edges:
+        plain = len(pickle.dumps(sentence))
+        assert len(sentence.forms) == len(sentence)
+        assert len(pickle.dumps(sentence)) == plain
+        back = pickle.loads(pickle.dumps(sentence))
+        assert bytes(back) == bytes(sentence)
+        assert back.heads.tolist() == sentence.heads.tolist()
+        assert not back.heads.flags.writeable
+        assert (back.source, back.line) == (sentence.source, sentence.line)
+        assert (back.forms, back.multiword_tokens) == (sentence.forms, sentence.multiword_tokens)
+
+
 def test_words_only(edges: list[ca.Sentence]) -> None:
     for sentence in edges:
         plain = sentence.words_only()

@@ -41,8 +41,10 @@ _OPTIMIZERS = {
 _PASSES = {"stochastic": 6, "cg": 50, "lbfgs": 50, "eg": 30}
 _PATIENCE = {"stochastic": 2, "cg": 10, "lbfgs": 10, "eg": 10}
 
-# How long training takes, in trainings of first order.
+# How long training takes, in trainings of first order; and the learner that is worth a trial beside
+# the default of an order, with what it takes beside that.
 _COSTS = {1: 1.0, 2: 6.0, 3: 15.0}
+_RIVALS = {1: ("mira", 1.0), 2: ("loglinear", 1.5), 3: ("loglinear", 1.5)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +170,10 @@ def _restore(
 
 
 def _variants(options: GraphOptions, fixed: frozenset[str]) -> Variants:
-    """First order with projective and with all trees; with the better of them the higher orders."""
+    """First order with projective and with all trees; with the better of them the higher orders.
+
+    With the best of all these, another learner, unless options of learners are given.
+    """
     projective = bool(options.projective)
     families = [projective] if "projective" in fixed else [projective, not projective]
     orders = [options.order] if "order" in fixed else list(_COSTS)
@@ -176,8 +181,13 @@ def _variants(options: GraphOptions, fixed: frozenset[str]) -> Variants:
     for family in families:
         scores[family] = yield {"order": orders[0], "projective": family}, _COSTS[orders[0]]
     better = max(families, key=lambda family: scores[family])
+    by_order = {orders[0]: scores[better]}
     for order in orders[1:]:
-        yield {"order": order, "projective": better}, _COSTS[order]
+        by_order[order] = yield {"order": order, "projective": better}, _COSTS[order]
+    best = max(orders, key=lambda order: by_order[order])
+    if fixed.isdisjoint({"learner", "optimizer", "c", "kbest"}):
+        learner, factor = _RIVALS[best]
+        yield {"order": best, "projective": better, "learner": learner}, factor * _COSTS[best]
 
 
 KIND = Kind(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import pickle
 import queue
@@ -233,7 +234,10 @@ def _serve_requests(requests: socket.socket, factory: Factory[Any, Any]) -> NoRe
                 os.kill(worker, signal.SIGKILL)
                 os.waitpid(worker, 0)
             os._exit(0)
-        function = function or factory()
+        if function is None:
+            function = factory()
+            # What is there stays: workers need not go through it when they collect garbage.
+            gc.freeze()
         worker = os.fork()
         if worker == 0:
             try:

@@ -1,8 +1,9 @@
-"""Sentences as JSON, for programs that know no CoNLL-U: one object a sentence, one line each."""
+"""Sentences for those who know no CoNLL-U: as JSON, one object a line, and as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from crossarc.treebank.columns import parsed_features
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from crossarc.treebank.sentence import Sentence
     from crossarc.treebank.writer import Writable
 
-__all__ = ["record", "write_json"]
+__all__ = ["html_table", "record", "write_json"]
 
 
 def record(sentence: Sentence) -> dict[str, Any]:
@@ -81,3 +82,14 @@ def write_json(sentences: Iterable[Sentence], path_or_file: Writable) -> int:
             write(encode(record(sentence)) + b"\n")
             count += 1
     return count
+
+
+def html_table(sentence: Sentence) -> str:
+    """The words with their heads, a row each; an unknown head is `_`."""
+    rows = [("ID", "FORM", "UPOS", "HEAD", "DEPREL")] + [
+        (str(word.id), word.form, word.upos, "_" if word.head < 0 else str(word.head), word.deprel)
+        for word in sentence
+    ]
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><caption>{escape(sentence.text)}</caption>{body}</table>"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +28,7 @@ from crossarc.treebank.columns import (
     parsed_features,
 )
 from crossarc.treebank.hints import SENTENCE, attribute_error
-from crossarc.treebank.records import record
+from crossarc.treebank.records import html_table, record
 from crossarc.treebank.rows import (
     BYTE_ORDER_MARK,
     missing_break,
@@ -153,6 +152,14 @@ class Sentence:
         body = "\n".join(map("\t".join, zip(*columns, strict=True))).encode()
         return cls(head + body + b"\n\n", len(head), len(head) + len(body), known, True)
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """For pickles: the bytes, without what can be decoded from them again."""
+        if type(self) is not Sentence or self._written or self._comments is not None:
+            return super().__reduce_ex__(protocol)
+        heads = self._heads.tobytes()
+        place = self._source, self._line
+        return _restored, (self._raw, self._body, self._body_end, heads, self._only_words, *place)
+
     def copy(self) -> Sentence:
         """An independent copy, sharing what has not been written."""
         twin = Sentence(self._raw, self._body, self._body_end, self._heads, self._only_words)
@@ -212,19 +219,7 @@ class Sentence:
         """The table that notebooks show in place of a drawing, as long as a word has no head."""
         if (self._heads >= 0).all():
             return None
-        rows = [("ID", "FORM", "UPOS", "HEAD", "DEPREL")] + [
-            (
-                str(word.id),
-                word.form,
-                word.upos,
-                "_" if word.head < 0 else str(word.head),
-                word.deprel,
-            )
-            for word in self
-        ]
-        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-        body = "".join(f"<tr>{row}</tr>" for row in cells)
-        return f"<table><caption>{escape(self.text)}</caption>{body}</table>"
+        return html_table(self)
 
     @property
     def source(self) -> str | None:
@@ -406,3 +401,8 @@ class Sentence:
         """Replace a column of one word, by its id; words have names for this, such as `form`."""
         self.word_fields()[(word - 1) * COLUMNS + index] = checked_values([value], 1)[0]
         self._written.add(index)
+
+
+def _restored(raw: bytes, body: int, body_end: int, heads: bytes, *others: Any) -> Sentence:
+    """A sentence from its pickle."""
+    return Sentence(raw, body, body_end, np.frombuffer(heads, np.int64), *others)

@@ -50,6 +50,11 @@ class Serialized:
         place = sentence.source, sentence.line, None if layout is None else sentence.sent_id
         return cls(bytes(sentence), len(sentence), layout, *place)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """For pickles: by position, a third of the time that names take."""
+        place = self.source, self.line, self.sent_id
+        return Serialized, (self.raw, self.words, self.layout, *place)
+
     def __len__(self) -> int:
         return self.words
 

@@ -35,13 +35,19 @@ from crossarc.inference.factors import (
     Parts,
 )
 from crossarc.inference.projective.automata.layout import (
+    GRAND_SIBLING_PARTS,
+    GRANDCHILD_PARTS,
+    LAYOUT,
     SIBLING_PARTS,
     TRI_SIBLING_PARTS,
     Layout,
+    locate,
+    pair,
     part_cells,
     part_count,
 )
 from crossarc.inference.runtime.batch import Batch
+from crossarc.kernels import READ_INT, kernel
 
 __all__ = ["FACTORS", "PART_CELLS", "PROBLEM", "FactorTable", "Problem", "problem_of"]
 
@@ -116,40 +122,37 @@ class FactorTable(FactorScores):
         batch: Batch,
         layouts: Sequence[Layout],
     ) -> None:
-        self._cells = [PART_CELLS[factor.name](layout) for layout in layouts]
-        self._orders: dict[int, Ints] = {}
+        self._layouts = layouts
+        # The number of each listed part, -1 where no tree has it; None for an array.
+        self._numbers: list[Ints | None] = []
         self._tables: list[Floats] = []
         super().__init__(factor, given, batch, single=False)
 
     def _accept_parts(self, index: int, given: Parts) -> None:
         cells = self._flat_indices(index, given)
-        self._check_distinct(index, cells)
-        numbers = self._numbers(index, cells)
-        scores = self._read_scores(index, given, numbers >= 0)
-        table = np.zeros(len(self._cells[index]))
-        table[numbers[numbers >= 0]] = scores[numbers >= 0]
+        numbers, count = locate_parts(self._layouts[index], self.factor.name, cells)
+        usable, table = numbers >= 0, np.zeros(count)
+        table[numbers[usable]] = 1.0
+        if np.count_nonzero(table) < np.count_nonzero(usable) or not usable.all():
+            self._check_distinct(index, cells)
+        scores = self._read_scores(index, given, usable)
+        table[numbers[usable]] = scores[usable]
         self.listed[index] = scores, cells
+        self._numbers.append(numbers)
         self._tables.append(table)
 
     def _keep_array(self, index: int, given: NDArray[Any]) -> None:
-        cells = self._cells[index]
+        cells = self._cells(index)
         table = np.where(cells >= 0, given.reshape(-1)[cells], 0.0).astype(np.float64)
         if not np.isfinite(table).all():
             shape = given.shape
             self._note_forbidden(index, table, lambda i: np.unravel_index(cells[i], shape))
+        self._numbers.append(None)
         self._tables.append(table)
 
-    def _numbers(self, index: int, cells: Ints) -> Ints:
-        """The numbers of parts by their indices in the flat dense array; -1 without."""
-        own = self._cells[index]
-        if not len(own):
-            return np.full(len(cells), -1)
-        if index not in self._orders:
-            self._orders[index] = np.argsort(own, kind="stable")
-        order = self._orders[index]
-        place = np.minimum(np.searchsorted(own, cells, sorter=order), len(own) - 1)
-        found = order[place]
-        return np.where((cells >= 0) & (own[found] == cells), found, -1)
+    def _cells(self, index: int) -> Ints:
+        """The index of each part in the flat dense array, -1 for one that no tree has."""
+        return PART_CELLS[self.factor.name](self._layouts[index])
 
     def table(self, index: int) -> Floats:
         """The scores of all parts, as the tables of contexts order them."""
@@ -159,7 +162,7 @@ class FactorTable(FactorScores):
         """The parts that do not score 0."""
         used = np.flatnonzero(self._tables[index])
         shape = self.factor.shape(self._batch.width(index))
-        cells = np.stack(np.unravel_index(self._cells[index][used], shape), axis=1)
+        cells = np.stack(np.unravel_index(self._cells(index)[used], shape), axis=1)
         return Parts(cells, self._tables[index][used])
 
     def of_tree(self, index: int, heads: Ints) -> list[float]:
@@ -168,20 +171,21 @@ class FactorTable(FactorScores):
         if not len(parts):
             return []
         cells = np.ravel_multi_index(tuple(parts.T), self.factor.shape(len(heads) + 1))
-        scores: list[float] = self._tables[index][self._numbers(index, cells)].tolist()
+        numbers, _ = locate_parts(self._layouts[index], self.factor.name, cells)
+        scores: list[float] = self._tables[index][numbers].tolist()
         return scores
 
     def in_given_shape(self, index: int, values: Floats) -> Floats:
         """A value for each entry of `table`, 0 elsewhere, in the shape of the factor."""
-        cells, listed = self._cells[index], self.listed[index]
-        if listed is None:
-            out = np.zeros(self.factor.shape(self._batch.width(index)))
-            out.reshape(-1)[cells[cells >= 0]] = values[cells >= 0]
-            return out
-        numbers = self._numbers(index, listed[1])
-        return (
-            np.where(numbers >= 0, values[numbers], 0.0) if len(values) else np.zeros(len(numbers))
-        )
+        numbers = self._numbers[index]
+        if numbers is not None:
+            usable = numbers >= 0
+            shaped = np.zeros(len(numbers))
+            shaped[usable] = values[numbers[usable]]
+            return shaped
+        cells, out = self._cells(index), np.zeros(self.factor.shape(self._batch.width(index)))
+        out.reshape(-1)[cells[cells >= 0]] = values[cells >= 0]
+        return out
 
 
 def _ranges(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
@@ -231,6 +235,64 @@ PART_CELLS = {
     GRAND_SIBLING.name: _grand_sibling_cells,
     TRI_SIBLING.name: _tri_sibling_cells,
 }
+
+
+_KINDS = {
+    SIBLING.name: SIBLING_PARTS,
+    GRANDCHILD.name: GRANDCHILD_PARTS,
+    GRAND_SIBLING.name: GRAND_SIBLING_PARTS,
+    TRI_SIBLING.name: TRI_SIBLING_PARTS,
+}
+
+
+def locate_parts(layout: Layout, factor: str, cells: Ints) -> tuple[Ints, int]:
+    """The numbers of parts by their indices in the flat dense array, and how many there are.
+
+    The inverse of `PART_CELLS`: -1 for what is no part of a tree over the allowed arcs.
+    """
+    kind = _KINDS[factor]
+    if kind in (SIBLING_PARTS, TRI_SIBLING_PARTS):
+        return locate(layout, kind, cells), part_count(layout, kind)
+    of_node = (layout.first if kind == GRANDCHILD_PARTS else layout.pairs)[::2].astype(np.int64)
+    _, h = _entering_arcs(layout)
+    starts = np.concatenate([[0], np.cumsum(of_node[h + 1] - of_node[h])])
+    return _locate_below(layout, kind == GRAND_SIBLING_PARTS, starts, cells), int(starts[-1])
+
+
+@kernel(_INTS(LAYOUT, types.boolean, READ_INT, READ_INT))
+def _locate_below(layout: Layout, has_pair: bool, starts: Ints, cells: Ints) -> Ints:
+    """Numbers of grandchild or grand-sibling parts.
+
+    Args:
+        starts: where the parts below each arc begin, in the order of contexts.
+    """
+    rank, first, width = layout.rank, layout.first, layout.rank.shape[0]
+    context = np.empty(layout.head.shape[0], np.int64)
+    for i in range(context.shape[0]):
+        context[layout.entering[i]] = i
+    out = np.full(cells.shape[0], -1, np.int64)
+    for x in range(cells.shape[0]):
+        # Axes from the last one: m, then s where there is one, then h, then g.
+        m, rest = cells[x] % width, cells[x] // width
+        s = rest % width
+        if has_pair:
+            rest //= width
+        h, g = rest % width, rest // width
+        side = 1 if m > h else 0
+        if cells[x] < 0 or rank[h, m] == 0 or rank[g, h] == 0 or g == m:
+            continue
+        own = starts[context[first[2 * g + (h > g)] + rank[g, h] - 1]]
+        if not has_pair:
+            out[x] = own + first[2 * h + side] - first[2 * h] + rank[h, m] - 1
+            continue
+        before = 0
+        if s != h:
+            before = rank[h, s] if (s > h) == (m > h) and s != g else 0
+            if not 0 < before < rank[h, m] or layout.limits[h] < 2:
+                continue
+        begin = layout.pairs[2 * h + side] - layout.pairs[2 * h]
+        out[x] = own + begin + pair(rank[h, m], before)
+    return out
 
 
 def problem_of(layout: Layout, scores: Floats, tables: Mapping[str, Floats]) -> Problem:
