@@ -45,10 +45,7 @@ def projective_beliefs(groups: list[Group]) -> None:
         for one in group.sentences:
             trees = ca.HigherOrderTrees(one.scores, threads=1, **one.factors)
             exact = ca.ProjectiveTrees(one.scores, threads=1, **one.factors)
-            scores, tables = trees._batch.square(0), {}
-            for name, factor in trees._factors.items():
-                tables[name] = factor.table(0)
-            layout = trees._layouts[0]
+            scores, tables, layout = trees._batch.square(0), trees._tables(0), trees._layouts[0]
             found = propagate(trees._problems[0], scores, layout, tables, projective_factor)
             assert found.arcs is not None
             error = np.abs(found.arcs - exact.marginals())[scores > -np.inf]

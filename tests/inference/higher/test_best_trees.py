@@ -13,7 +13,7 @@ from support.higher_order import SUBSETS
 from support.sibling_cases import as_parts
 
 import crossarc as ca
-from crossarc.inference.higher.ascent import Incumbent, Shares, StepRule, ascend
+from crossarc.inference.higher.ascent import Shares, StepRule, ascend
 from crossarc.inference.higher.branching import polyak, solve_dual
 from crossarc.inference.higher.ilp import solve_ilp
 from crossarc.inference.higher.problem import FACTORS, PART_CELLS, locate_parts
@@ -134,15 +134,20 @@ def test_steps_that_decay() -> None:
     arcs = len(problem.score)
     allowed, none = np.ones(arcs, np.int64), np.zeros(arcs)
     shares = Shares(allowed, problem.score / 2.0, none, none.copy())
+
+    def run(iterations: int) -> None:
+        best = np.zeros(6, np.int64)
+        ascend(problem, *shares, rule, best, -math.inf, iterations, 0.0)
+
     rule = StepRule.decaying(0.8)
     for rises in range(4):
         rule.state[0], before = rises, shares.leaving.copy()
-        ascend(problem, shares, Incumbent(problem), rule, 1, 0.0)
+        run(1)
         # An arc moves by half a step where either the tree or the automaton has it.
         moved = np.unique(np.abs(shares.leaving - before).round(12))
         assert moved.tolist() == [0.0, round(0.4 / (1 + rises), 12)]
     rule.state[0] = 0.0
-    ascend(problem, shares, Incumbent(problem), rule, 40, 0.0)
+    run(40)
     assert 0 < rule.state[0] < 40
 
 
@@ -248,6 +253,10 @@ def test_batches_and_threads() -> None:
         ({"max_modifiers": [1, 2]}, ca.ScoreError, "max_modifiers must be"),
         ({"max_modifiers": -1}, ca.ScoreError, "max_modifiers must be"),
         ({"root": "none"}, ValueError, "root must be"),
+        ({"bp_tolerance": math.nan}, ValueError, "bp_tolerance must not be negative: got nan"),
+        ({"bp_tolerance": -1e-9}, ValueError, "bp_tolerance must not be negative"),
+        ({"bp_iterations": 0}, ValueError, "bp_iterations must be a whole number from 1 on: got 0"),
+        ({"bp_iterations": 2.5}, ValueError, "bp_iterations must be a whole number"),
     ],
 )
 def test_wrong_arguments(arguments: Any, error: type[Exception], message: str) -> None:

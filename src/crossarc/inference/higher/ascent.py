@@ -24,7 +24,6 @@ share has changed are solved again.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -33,14 +32,14 @@ from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.exact import two_sum
 from crossarc.inference.higher.automata import best_counts, combine_best, solve_list, trace
-from crossarc.inference.higher.borrowing import borrowed
+from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.lists import counts_modifiers, list_of, table_shape, tables_of
 from crossarc.inference.higher.problem import PROBLEM, Problem
-from crossarc.inference.higher.substitution import improve, substitute
+from crossarc.inference.higher.substitution import WorkingTree, improve, working_tree
 from crossarc.inference.spanning.edmonds.argmax import FIELDS, MULTI, SINGLE, best_tree
 from crossarc.kernels import kernel, subkernel
 
-__all__ = ["Incumbent", "Shares", "StepRule", "ascend"]
+__all__ = ["Shares", "StepRule", "ascend"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,15 +69,24 @@ class StepRule(NamedTuple):
         return cls(first_rate, np.zeros(1))
 
 
-class _State(NamedTuple):
-    """What an ascent remembers; the first four are arguments of `_ascend`."""
+class Shares(NamedTuple):
+    """How the score of each arc is shared out, and which arcs may be used."""
 
     #: By arc: 1 if it may be used, else 0.
     allowed: Ints
-    #: By arc: the automata's shares.
+    #: Of the automaton of its head, and of its modifier; the rest is the spanning tree's.
     leaving: Floats
     into: Floats
-    #: By arc: how often there was disagreement.
+    #: How often there was disagreement.
+    disputed: Floats
+
+
+class _State(NamedTuple):
+    """What an ascent remembers; the first four are the shares."""
+
+    allowed: Ints
+    leaving: Floats
+    into: Floats
     disputed: Floats
     #: By arc: `leaving`, -inf for arcs that may not be used.
     weights: Floats
@@ -97,11 +105,12 @@ class _State(NamedTuple):
 class _Workspace(NamedTuple):
     """Of an ascent."""
 
-    #: Entry 0 unused: of a spanning tree, and after substitution.
+    #: Of a spanning tree, entry 0 unused; after substitution.
     heads: Ints
-    found: Ints
-    #: Arcs on which the tree and automata differ.
+    found: WorkingTree
+    #: Of `_subgradient`.
     arcs: Ints
+    gradient: Floats
     #: Of automata, by side.
     f: Floats
     #: Of `best_tree`.
@@ -141,9 +150,16 @@ def _open(
     )
 
 
-@subkernel()
-def _disagreement(problem: Problem, state: _State, heads: Ints, arcs: Ints) -> tuple[float, int]:
-    """|subgradient|^2; lists the arcs on which tree and automata differ, and counts them."""
+@borrowing()
+def _subgradient(
+    problem: Problem, state: _State, heads: Ints, arcs: Ints, gradient: Floats
+) -> tuple[float, int]:
+    """List the arcs on which the tree and automata differ; |subgradient|^2, and how many.
+
+    Args:
+        gradient: by such an arc, how far the automata of its head and of its modifier are from the
+            mean.
+    """
     norm, count = 0.0, 0
     is_grand = problem.context_arc[problem.context_arc.shape[0] - 1] >= 0
     for a in range(state.used.shape[0]):
@@ -152,33 +168,32 @@ def _disagreement(problem: Problem, state: _State, heads: Ints, arcs: Ints) -> t
         x = int(problem.context_arc[state.best[m]] == a) if is_grand else z
         if y != z or z != x:
             mean = (y + z + x) / 3.0 if is_grand else 0.5
-            norm += (y - mean) ** 2 + (z - mean) ** 2 + ((x - mean) ** 2 if is_grand else 0.0)
             arcs[count] = a
+            gradient[count, 0], gradient[count, 1] = z - mean, x - mean
+            norm += (y - mean) ** 2 + (z - mean) ** 2 + ((x - mean) ** 2 if is_grand else 0.0)
             count += 1
     return norm, count
 
 
-@subkernel()
-def _step(problem: Problem, state: _State, heads: Ints, arcs: Ints, rate: float) -> None:
+@borrowing()
+def _step(problem: Problem, state: _State, arcs: Ints, gradient: Floats, rate: float) -> None:
     """Move the shares of the arcs on which there is disagreement."""
     width = problem.limits.shape[0]
     is_grand = problem.context_arc[problem.context_arc.shape[0] - 1] >= 0
-    for a in arcs:
+    for i in range(arcs.shape[0]):
+        a = arcs[i]
         h, m = problem.head[a], problem.modifier[a]
-        y, z = int(heads[m] == h), state.used[a]
-        x = int(problem.context_arc[state.best[m]] == a) if is_grand else z
-        mean = (y + z + x) / 3.0 if is_grand else 0.5
         state.disputed[a] += 1.0
-        state.leaving[a] -= rate * (z - mean)
+        state.leaving[a] -= rate * gradient[i, 0]
         state.weights[a] = state.leaving[a]
         if is_grand:
-            state.into[a] -= rate * (x - mean)
+            state.into[a] -= rate * gradient[i, 1]
             state.changed[2 * m] = max(state.changed[2 * m], 1)
         state.changed[2 * h + int(m > h)] = 2
         state.tree[h * width + m] = problem.score[a] - state.leaving[a] - state.into[a]
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def _choose_context(problem: Problem, state: _State, h: int, f: Floats) -> int:
     """Value and best context of the automaton of h; returns the last context that was solved."""
     state.values[h], state.best[h], last = -np.inf, problem.first_context[h], -1
@@ -198,7 +213,7 @@ def _choose_context(problem: Problem, state: _State, h: int, f: Floats) -> int:
     return last
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def _solve_node(problem: Problem, state: _State, h: int, f: Floats) -> None:
     """Value, best context and best modifiers of the automaton of h."""
     before = state.best[h]
@@ -217,7 +232,7 @@ def _solve_node(problem: Problem, state: _State, h: int, f: Floats) -> None:
             trace(own, tables_of(problem), f[side], counts[side], state.used)
 
 
-@subkernel()
+@borrowing()
 def _read(problem: Problem, state: _State, f: Floats) -> float:
     """Solve the automata that have changed; the summed value of all. f: a workspace."""
     total, error = 0.0, 0.0
@@ -232,7 +247,7 @@ def _read(problem: Problem, state: _State, f: Floats) -> float:
     return total + error
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def _tree_value(tree: Floats, heads: Ints) -> float:
     """Of a spanning tree."""
     total, error = 0.0, 0.0
@@ -242,7 +257,7 @@ def _tree_value(tree: Floats, heads: Ints) -> float:
     return total + error
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def _meets(score: float, bound: float, tolerance: float) -> bool:
     """Whether no tree under the bound is better than one with the score."""
     if score == -np.inf:
@@ -250,7 +265,7 @@ def _meets(score: float, bound: float, tolerance: float) -> bool:
     return bool(bound - score <= tolerance * max(1.0, abs(score)))
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def _rate(rule: StepRule, total: float, score: float, norm: float) -> float:
     """Of the next step, given the bound of the last one and the score of a tree."""
     if rule.first_rate > 0.0:
@@ -272,10 +287,8 @@ def _run(
     tolerance: float,
     workspace: _Workspace,
 ) -> tuple[float, float, int]:
-    """See `_ascend`."""
-    problem, state, workspace = borrowed(problem), borrowed(state), borrowed(workspace)
-    rule, best = borrowed(rule), borrowed(best)
-    heads, found, arcs, f, node, real, rows = workspace
+    """See `ascend`."""
+    heads, found, arcs, gradient, f, node, real, rows = workspace
     width, root = best.shape[0], SINGLE if problem.limits[0] == 1 else MULTI
     bound, last, patience = np.inf, np.inf, 0
     readings = _read(problem, state, f)
@@ -283,15 +296,15 @@ def _run(
         best_tree(state.tree, width - 1, root, heads[1:], node, real, rows)
         if heads[1] < 0 or readings == -np.inf:
             return -np.inf, score, i
-        found[:] = heads
+        found.heads[:] = heads
         value = improve(problem, state.allowed, found, i % _EVERY == 0 or score == -np.inf)
         if value > score:
             score = value
-            best[:] = found
+            best[:] = found.heads
         total = readings + _tree_value(state.tree, heads)
         patience = 0 if total < bound else patience + 1
         bound = min(bound, total)
-        norm, count = _disagreement(problem, state, heads, arcs)
+        norm, count = _subgradient(problem, state, heads, arcs, gradient)
         if _meets(score, bound, tolerance) or norm == 0.0:
             return bound, score, i + 1
         if rule.first_rate > 0.0:
@@ -300,7 +313,7 @@ def _run(
             rule.state[0] *= _REDUCTION
             patience = 0
         last = total
-        _step(problem, state, heads, arcs[:count], _rate(rule, total, score, norm))
+        _step(problem, state, arcs[:count], gradient, _rate(rule, total, score, norm))
         readings = _read(problem, state, f)
     return bound, score, iterations
 
@@ -317,7 +330,7 @@ def _run(
         types.float64,
     )
 )
-def _ascend(
+def ascend(
     problem: Problem,
     allowed: Ints,
     leaving: Floats,
@@ -329,11 +342,11 @@ def _ascend(
     iterations: int,
     tolerance: float,
 ) -> tuple[float, float, int]:
-    """Step until the bound meets the best tree; returns the bound, -inf where there is no tree, the
-    best tree's score, and the number of iterations.
+    """Move shares until the bound meets the best tree; returns the bound, -inf where there is no
+    tree, the best tree's score, and the number of iterations.
 
     Args:
-        allowed, leaving, into, disputed: as in `_State`.
+        allowed, leaving, into, disputed: `Shares`, changed in place.
         best: heads of the best tree known, entry 0 unused; a better one takes its place.
         score: its score, -inf without one.
     """
@@ -342,61 +355,12 @@ def _ascend(
     state = _open(problem, allowed, leaving, into, disputed)
     workspace = _Workspace(
         np.zeros(width, np.int64),
-        np.zeros(width, np.int64),
+        working_tree(np.zeros(width, np.int64)),
         np.empty(leaving.shape[0], np.int64),
+        np.empty((leaving.shape[0], 2)),
         np.empty((2, counts, states)),
         np.empty((FIELDS, 2 * width - 1), np.int64),
         np.empty((2, 2 * width - 1)),
         np.empty((2 * width - 1, width)),
     )
     return _run(problem, state, rule, best, score, iterations, tolerance, workspace)
-
-
-class Incumbent:
-    """The best tree known: heads, entry 0 unused, and its score, -inf without one."""
-
-    def __init__(self, problem: Problem, start: Ints | None = None) -> None:
-        self.heads, self.score = np.zeros(len(problem.limits), np.int64), -math.inf
-        if start is not None:
-            self.heads[:] = start
-            self.score = substitute(
-                problem, np.ones(len(problem.score), np.int64), self.heads, False
-            )
-
-    def meets(self, bound: float, tolerance: float) -> bool:
-        """Whether no tree under the bound is better."""
-        if self.score == -math.inf:
-            return bound == -math.inf
-        return bound - self.score <= tolerance * max(1.0, abs(self.score))
-
-
-class Shares(NamedTuple):
-    """How the score of each arc is shared out, and which arcs may be used."""
-
-    #: By arc: 1 if it may be used, else 0.
-    allowed: Ints
-    #: Of the automaton of its head, and of its modifier; the rest is the spanning tree's.
-    leaving: Floats
-    into: Floats
-    #: How often there was disagreement.
-    disputed: Floats
-
-
-def ascend(
-    problem: Problem,
-    shares: Shares,
-    incumbent: Incumbent,
-    rule: StepRule,
-    iterations: int,
-    tolerance: float,
-) -> tuple[float, int]:
-    """Move shares to lower the bound; returns it, -inf where there is no tree, and the iterations.
-
-    Args:
-        shares: changed in place.
-        incumbent: the best tree known; a better one takes its place.
-    """
-    bound, incumbent.score, count = _ascend(
-        problem, *shares, rule, incumbent.heads, incumbent.score, iterations, tolerance
-    )
-    return bound, count

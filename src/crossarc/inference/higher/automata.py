@@ -27,7 +27,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.borrowing import borrowed
+from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.lists import (
     ModifierList,
     Tables,
@@ -39,7 +39,7 @@ from crossarc.inference.higher.lists import (
 )
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.projective.automata.layout import pair, triple
-from crossarc.kernels import READ_FLOAT, kernel, subkernel
+from crossarc.kernels import READ_FLOAT, kernel
 
 __all__ = [
     "AutomatonMarginals",
@@ -57,19 +57,19 @@ Ints = NDArray[np.int64]
 _FLOATS = types.float64[::1]
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def _max(x: float, y: float) -> float:
     return x if x > y else y
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def _log_add(x: float, y: float) -> float:
     high, low = (x, y) if x > y else (y, x)
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
 
 def _uncounted_inside(plus: Callable[[float, float], float]) -> Any:
-    @subkernel()
+    @borrowing()
     def uncounted_inside(
         own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
     ) -> None:
@@ -90,7 +90,7 @@ def _uncounted_inside(plus: Callable[[float, float], float]) -> Any:
 def _inside(plus: Callable[[float, float], float]) -> Any:
     uncounted_inside = _uncounted_inside(plus)
 
-    @subkernel()
+    @borrowing()
     def inside(
         own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
     ) -> None:
@@ -133,7 +133,7 @@ def _inside(plus: Callable[[float, float], float]) -> Any:
 
 
 def _combinations(plus: Callable[[float, float], float]) -> tuple[Any, Any]:
-    @subkernel(inline=True)
+    @borrowing(inline=True)
     def combine(problem: Problem, h: int, left: Floats, right: Floats) -> float:
         """Both sides of a head."""
         counted = counts_modifiers(problem, h)
@@ -145,7 +145,7 @@ def _combinations(plus: Callable[[float, float], float]) -> tuple[Any, Any]:
                 total = plus(total, left[q] + right[k])
         return total
 
-    @subkernel()
+    @borrowing()
     def adjoint(own: ModifierList, other: Floats, offset: float, out: Floats) -> None:
         """What V(q) of a side is worth beside the other side and all else."""
         for q in range(own.most + 1):
@@ -158,7 +158,7 @@ def _combinations(plus: Callable[[float, float], float]) -> tuple[Any, Any]:
 
 
 def _outside(plus: Callable[[float, float], float]) -> Any:
-    @subkernel()
+    @borrowing()
     def outside(
         own: ModifierList,
         tables: Tables,
@@ -207,9 +207,49 @@ def _outside(plus: Callable[[float, float], float]) -> Any:
     return outside
 
 
-def _marginals(plus: Callable[[float, float], float]) -> Any:
+def _readings(plus: Callable[[float, float], float]) -> Any:
     inside, outside = _inside(plus), _outside(plus)
     combine, adjoint = _combinations(plus)
+
+    @borrowing()
+    def read_all(
+        problem: Problem,
+        weights: Floats,
+        into: Floats,
+        rootless: bool,
+        f: Floats,
+        b: Floats,
+        values: Floats,
+        ends: Floats,
+        totals: Floats,
+        leaving: Floats,
+        entering: Floats,
+        pair_sums: Floats,
+        triple_sums: Floats,
+    ) -> None:
+        """`marginals`, given workspaces."""
+        begin, tables = 0, tables_of(problem)
+        for h in range(problem.limits.shape[0]):
+            totals[h] = -np.inf
+            for c in range(problem.first_context[h], problem.first_context[h + 1]):
+                for side in range(2):
+                    own = list_of(problem, c, h, side, rootless)
+                    inside(own, tables, weights, f[side], values[side])
+                entering[c] = into[c] + combine(problem, h, values[0], values[1])
+                totals[h] = plus(totals[h], entering[c])
+                for side in range(2):
+                    own = list_of(problem, c, h, side, rootless)
+                    adjoint(own, values[1 - side], into[c], ends)
+                    sums = pair_sums[begin:]
+                    outside(own, tables, weights, f[side], b, ends, leaving, sums, triple_sums)
+                    if pair_sums.shape[0] > 0:
+                        begin += pair(own.size + 1, 0)
+
+    return read_all
+
+
+def _marginals(plus: Callable[[float, float], float]) -> Any:
+    read_all = _readings(plus)
 
     def marginals(
         problem: Problem,
@@ -234,30 +274,26 @@ def _marginals(plus: Callable[[float, float], float]) -> Any:
             pair_sums: by context and pair, or empty: readings that have it.
             triple_sums: as `triple`, or empty.
         """
-        problem, weights, into = borrowed(problem), borrowed(weights), borrowed(into)
-        leaving, entering = borrowed(leaving), borrowed(entering)
-        pair_sums, triple_sums = borrowed(pair_sums), borrowed(triple_sums)
         counts, states = table_shape(problem)
         f, b = np.empty((2, counts, states)), np.empty((counts, states))
         values, ends = np.empty((2, counts)), np.empty(counts)
         leaving[:], entering[:] = -np.inf, -np.inf
         pair_sums[:], triple_sums[:] = -np.inf, -np.inf
-        begin, tables = 0, tables_of(problem)
-        for h in range(problem.limits.shape[0]):
-            totals[h] = -np.inf
-            for c in range(problem.first_context[h], problem.first_context[h + 1]):
-                for side in range(2):
-                    own = list_of(problem, c, h, side, rootless)
-                    inside(own, tables, weights, f[side], values[side])
-                entering[c] = into[c] + combine(problem, h, values[0], values[1])
-                totals[h] = plus(totals[h], entering[c])
-                for side in range(2):
-                    own = list_of(problem, c, h, side, rootless)
-                    adjoint(own, values[1 - side], into[c], ends)
-                    sums = pair_sums[begin:]
-                    outside(own, tables, weights, f[side], b, ends, leaving, sums, triple_sums)
-                    if pair_sums.shape[0] > 0:
-                        begin += pair(own.size + 1, 0)
+        read_all(
+            problem,
+            weights,
+            into,
+            rootless,
+            f,
+            b,
+            values,
+            ends,
+            totals,
+            leaving,
+            entering,
+            pair_sums,
+            triple_sums,
+        )
 
     return marginals
 
@@ -310,7 +346,7 @@ class AutomatonMarginals:
         )
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def solve_list(
     problem: Problem, c: int, h: int, side: int, weights: Floats, f: Floats, value: Floats
 ) -> None:
@@ -318,7 +354,7 @@ def solve_list(
     _inside_best(list_of(problem, c, h, side, False), tables_of(problem), weights, f, value)
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def best_counts(problem: Problem, h: int, left: Floats, right: Floats) -> tuple[int, int]:
     """The counts of both sides in the best reading; 0 where modifiers are not counted."""
     best, split = -np.inf, (0, 0)
@@ -330,7 +366,7 @@ def best_counts(problem: Problem, h: int, left: Floats, right: Floats) -> tuple[
     return split
 
 
-@subkernel()
+@borrowing()
 def trace(own: ModifierList, tables: Tables, f: Floats, q: int, used: Ints) -> None:
     """Mark the modifiers of the best reading of a side with count q; F from `solve_list`."""
     used[own.begin : own.begin + own.size] = 0

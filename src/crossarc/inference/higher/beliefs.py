@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ __all__ = [
     "Beliefs",
     "Convergence",
     "TreeFactor",
+    "bp_options",
     "projective_factor",
     "propagate",
     "spanning_factor",
@@ -83,6 +84,15 @@ class Beliefs(NamedTuple):
 
 #: Where there is no tree.
 NO_TREES = Beliefs(-math.inf, None, Convergence(0, 0.0, True), lambda name: np.empty(0))
+
+
+def bp_options(tolerance: float, iterations: int) -> dict[str, Any]:
+    """Keywords of `propagate`, checked."""
+    if not tolerance >= 0:
+        raise ValueError(f"bp_tolerance must not be negative: got {tolerance}")
+    if iterations != int(iterations) or iterations < 1:
+        raise ValueError(f"bp_iterations must be a whole number from 1 on: got {iterations}")
+    return {"tolerance": tolerance, "iterations": iterations}
 
 
 def spanning_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:

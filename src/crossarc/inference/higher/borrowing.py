@@ -1,46 +1,33 @@
-"""Arrays that a kernel does not count references to.
+"""Sub-kernels that borrow their arrays: no references are counted in them.
 
-Numba counts references to arrays by atomic instructions, for each array among the arguments of
-each sub-kernel. A `Problem` has 18; in sub-kernels as short as those of this room that was more
-than half of the time. Arguments of a kernel live as long as it runs: inside, nobody need count.
+Numba counts references to arrays by atomic instructions, or at least a call, for each array among
+the arguments of each sub-kernel. A `Problem` has 17; in sub-kernels as short as those of this room
+that was more than half of the time. Arguments of a kernel live as long as it runs, so what it calls
+need not count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from crossarc.kernels import subkernel
 
-__all__ = ["borrowed"]
+__all__ = ["borrowing"]
 
-T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """An array, or the arrays of a tuple, with nobody to count for."""
-    if isinstance(kind, types.Array):
-        array = cgutils.create_struct_proxy(kind)(context, builder, value)
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        return array._getvalue()
-    if isinstance(kind, types.BaseTuple):
-        items = [
-            _without_owner(context, builder, one, builder.extract_value(value, i))
-            for i, one in enumerate(kind)
-        ]
-        return context.make_tuple(builder, kind, items)
-    return value
+def borrowing(*, inline: bool = False) -> Callable[[F], F]:
+    """As `subkernel`, for a function that makes no array, nor calls one that does.
 
+    One that returns an array, or a tuple with one, may be called from such functions only: others
+    would free it.
+    """
 
-def _borrowed(typing_context: Any, value: Any) -> tuple[Any, Callable[..., Any]]:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _without_owner(context, builder, signature.args[0], arguments[0])
+    def decorate(function: F) -> F:
+        made: Any = subkernel(inline=inline)(function)
+        made.targetoptions["_nrt"] = False
+        return cast(F, made)
 
-    return value(value), generate
-
-
-#: An argument of the kernel that calls this, array or tuple; never an array of its own, which would
-#: be freed after its last use.
-borrowed: Callable[[T], T] = intrinsic(_borrowed)
+    return decorate

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.ascent import Incumbent, Shares, StepRule, ascend
+from crossarc.inference.higher.ascent import Shares, StepRule, ascend
 from crossarc.inference.higher.automata import AutomatonMarginals, marginals_best
 from crossarc.inference.higher.problem import Problem
+from crossarc.inference.higher.substitution import substitute
 
 __all__ = ["TOLERANCE", "Solution", "polyak", "solve", "solve_dual"]
 
@@ -119,10 +120,28 @@ def solve(problem: Problem, allowed: Ints | None = None, deadline: float = math.
     return Solution(None, -math.inf, bound, found.iterations, found.subproblems)
 
 
+class _Incumbent:
+    """The best tree known: heads, entry 0 unused, and its score, -inf without one."""
+
+    def __init__(self, problem: Problem, start: Ints | None = None) -> None:
+        self.heads, self.score = np.zeros(len(problem.limits), np.int64), -math.inf
+        if start is not None:
+            self.heads[:] = start
+            self.score = substitute(
+                problem, np.ones(len(problem.score), np.int64), self.heads, False
+            )
+
+    def meets(self, bound: float, tolerance: float) -> bool:
+        """Whether no tree under the bound is better."""
+        if self.score == -math.inf:
+            return bound == -math.inf
+        return bound - self.score <= tolerance * max(1.0, abs(self.score))
+
+
 class _Search:
     def __init__(self, problem: Problem, start: Ints | None, deadline: float, rules: Rules) -> None:
         self._problem, self._deadline, self._rules = problem, deadline, rules
-        self._best = Incumbent(problem, start)
+        self._best = _Incumbent(problem, start)
         # Bounds of what has been left behind.
         self._closed = -math.inf
         self._iterations = 0
@@ -174,8 +193,15 @@ class _Search:
 
     def _ascend(self, one: _Subproblem, iterations: int, rule: StepRule) -> None:
         """Lower the bound of a sub-problem."""
-        bound, count = ascend(
-            self._problem, one.shares, self._best, rule, iterations, _NODE_TOLERANCE
+        best = self._best
+        bound, best.score, count = ascend(
+            self._problem,
+            *one.shares,
+            rule,
+            best.heads,
+            best.score,
+            iterations,
+            _NODE_TOLERANCE,
         )
         self._iterations += count
         one.bound = min(one.bound, bound)

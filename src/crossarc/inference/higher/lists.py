@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.problem import Problem
 from crossarc.inference.projective.automata.layout import pair
-from crossarc.kernels import subkernel
 
 __all__ = [
     "ModifierList",
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def counts_modifiers(problem: Problem, h: int) -> int:
     """1 if the modifiers of h are counted: it has more candidates than it may have.
 
@@ -35,7 +35,7 @@ def counts_modifiers(problem: Problem, h: int) -> int:
     return int(problem.limits[h] < candidates and (h > 0 or problem.limits[0] > 1))
 
 
-@subkernel()
+@borrowing()
 def table_shape(problem: Problem) -> tuple[int, int]:
     """Enough counts and states for every list."""
     counts, longest = 1, 0
@@ -57,7 +57,7 @@ class Tables(NamedTuple):
     triple: Floats
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def tables_of(problem: Problem) -> Tables:
     """Of a problem."""
     return Tables(problem.modifier, problem.unary, problem.pair, problem.triple)
@@ -83,7 +83,7 @@ class ModifierList(NamedTuple):
     may_be_empty: bool
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def list_of(problem: Problem, c: int, h: int, side: int, rootless: bool) -> ModifierList:
     """`rootless`: whether the root, too, may have no modifier."""
     begin, end = problem.first[2 * h + side], problem.first[2 * h + side + 1]
@@ -110,7 +110,7 @@ def list_of(problem: Problem, c: int, h: int, side: int, rootless: bool) -> Modi
     )
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def weight_of(own: ModifierList, tables: Tables, weights: Floats, m: int) -> float:
     """Of the modifier with rank m; -inf for the grandparent."""
     if tables.modifier[own.begin + m - 1] == own.grandparent:

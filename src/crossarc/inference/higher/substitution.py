@@ -10,18 +10,19 @@ nodes are scored again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.borrowing import borrowed
+from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.projective.automata.layout import pair, triple
 from crossarc.kernels import kernel, subkernel
 
-__all__ = ["improve", "substitute"]
+__all__ = ["WorkingTree", "best_substitution", "improve", "substitute", "working_tree"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,7 +31,7 @@ Ints = NDArray[np.int64]
 _ROUNDING = 1e-12
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def _node_score(problem: Problem, heads: Ints, h: int) -> tuple[float, int]:
     """The score of node h with its modifiers, and by how many these exceed its limit; forbidden
     parts are counted with the latter.
@@ -64,7 +65,7 @@ def _node_score(problem: Problem, heads: Ints, h: int) -> tuple[float, int]:
     return total, forbidden + max(0, count - problem.limits[h])
 
 
-@subkernel()
+@borrowing()
 def _is_below(heads: Ints, node: int, m: int) -> bool:
     """Whether m is on the path from a node to the root."""
     while node > 0:
@@ -74,7 +75,7 @@ def _is_below(heads: Ints, node: int, m: int) -> bool:
     return False
 
 
-class _Tree(NamedTuple):
+class WorkingTree(NamedTuple):
     """A tree with the score and excess of each node."""
 
     #: An entry for each node, that of the root unused.
@@ -85,19 +86,19 @@ class _Tree(NamedTuple):
     nodes: Ints
 
 
-@subkernel()
-def _rescore(problem: Problem, tree: _Tree, node: int) -> None:
+@borrowing()
+def _rescore(problem: Problem, tree: WorkingTree, node: int) -> None:
     tree.score[node], tree.excess[node] = _node_score(problem, tree.heads, node)
 
 
-@subkernel(inline=True)
+@borrowing(inline=True)
 def _is_better(gain: float, excess: int, best: float, least: int, scale: float) -> bool:
     """Whether a move is better than another; gains below rounding are none."""
     return excess < least or (excess == least and gain > best + _ROUNDING * scale)
 
 
-@subkernel()
-def _move_word(problem: Problem, allowed: Ints, tree: _Tree, m: int) -> bool:
+@borrowing()
+def _move_word(problem: Problem, allowed: Ints, tree: WorkingTree, m: int) -> bool:
     """Give word m its best head; whether it is a new one."""
     heads, is_single, old = tree.heads, problem.limits[0] == 1, tree.heads[m]
     if is_single and old == 0:
@@ -132,8 +133,10 @@ def _move_word(problem: Problem, allowed: Ints, tree: _Tree, m: int) -> bool:
     return True
 
 
-@subkernel()
-def _nodes_score(problem: Problem, tree: _Tree, nodes: Ints, renew: bool) -> tuple[float, int]:
+@borrowing()
+def _nodes_score(
+    problem: Problem, tree: WorkingTree, nodes: Ints, renew: bool
+) -> tuple[float, int]:
     """The score and excess of some nodes, each once, scored anew or as they were."""
     total, excess = 0.0, 0
     for i in range(nodes.shape[0]):
@@ -148,8 +151,8 @@ def _nodes_score(problem: Problem, tree: _Tree, nodes: Ints, renew: bool) -> tup
     return total, excess
 
 
-@subkernel()
-def _move_root(problem: Problem, allowed: Ints, tree: _Tree) -> bool:
+@borrowing()
+def _move_root(problem: Problem, allowed: Ints, tree: WorkingTree) -> bool:
     """The best double move of a single root, if it gains; whether there is one."""
     r, heads, nodes = 1, tree.heads, tree.nodes
     while heads[r] != 0:
@@ -183,9 +186,19 @@ def _move_root(problem: Problem, allowed: Ints, tree: _Tree) -> bool:
 
 
 @subkernel()
-def _improve_tree(problem: Problem, allowed: Ints, tree: _Tree, substitutes: bool) -> float:
-    """See `improve`."""
-    problem, allowed, tree = borrowed(problem), borrowed(allowed), borrowed(tree)
+def working_tree(heads: Ints) -> WorkingTree:
+    """With nothing scored yet."""
+    width = heads.shape[0]
+    return WorkingTree(heads, np.empty(width), np.empty(width, np.int64), np.zeros(5, np.int64))
+
+
+@borrowing()
+def improve(problem: Problem, allowed: Ints, tree: WorkingTree, substitutes: bool) -> float:
+    """Substitute arcs until no move gains, if asked to.
+
+    A move that lowers the number of modifiers in excess and of forbidden parts comes before all
+    others. Returns the score, -inf where some are left.
+    """
     width = tree.heads.shape[0]
     for h in range(width):
         _rescore(problem, tree, h)
@@ -196,19 +209,11 @@ def _improve_tree(problem: Problem, allowed: Ints, tree: _Tree, substitutes: boo
             changed = _move_word(problem, allowed, tree, m) or changed
         if problem.limits[0] == 1:
             changed = _move_root(problem, allowed, tree) or changed
-    return tree.score.sum() if tree.excess.sum() == 0 else -np.inf
-
-
-@subkernel()
-def improve(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) -> float:
-    """Substitute arcs until no move gains, if asked to.
-
-    A move that lowers the number of modifiers in excess and of forbidden parts comes before all
-    others. Returns the score, -inf where some are left.
-    """
-    width = heads.shape[0]
-    tree = _Tree(heads, np.empty(width), np.empty(width, np.int64), np.zeros(5, np.int64))
-    return _improve_tree(problem, allowed, tree, substitutes)
+    total, excess = 0.0, 0
+    for h in range(width):
+        total += tree.score[h]
+        excess += tree.excess[h]
+    return total if excess == 0 else -np.inf
 
 
 @kernel(types.float64(PROBLEM, types.int64[::1], types.int64[::1], types.boolean))
@@ -219,4 +224,21 @@ def substitute(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) 
         allowed: 1 for each arc that may be used, else 0; the tree has such arcs only.
         substitutes: if False, the tree is only scored.
     """
-    return improve(problem, allowed, heads, substitutes)
+    return improve(problem, allowed, working_tree(heads), substitutes)
+
+
+def best_substitution(problem: Problem, starts: Sequence[Ints | None]) -> Ints | None:
+    """Heads of the best tree from several starts; None where no possible tree is reached.
+
+    Args:
+        starts: heads, of word 1 first; those with an arc that is not allowed are passed over.
+    """
+    best, best_score, words = None, -np.inf, np.arange(1, len(problem.limits))
+    for start in starts:
+        if start is None or (problem.arc[start, words] < 0).any():
+            continue
+        heads = np.concatenate([[0], start])
+        score = substitute(problem, np.ones(len(problem.score), np.int64), heads, True)
+        if score > best_score:
+            best, best_score = heads[1:].copy(), score
+    return best

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from crossarc.inference.higher.beliefs import (
     BP_TOLERANCE,
     NO_TREES,
     Beliefs,
+    bp_options,
     propagate,
 )
 from crossarc.inference.higher.branching import TOLERANCE, Solution, solve
@@ -41,7 +42,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 Method = Literal["dual", "ilp", "substitution", "bp"]
-_METHODS = ("dual", "ilp", "substitution", "bp")
 
 # Certificates of the integer programme allow for the tolerances of its solver.
 _ILP_TOLERANCE = 1e-6
@@ -80,6 +80,7 @@ class HigherOrderTrees:
 
     Raises:
         ScoreError: a wrong shape, NaN, or plus infinity.
+        ValueError: another argument that makes no sense.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class HigherOrderTrees:
         if threads is not None:
             thread_count(threads)
         self.root: Root = root
-        self._bp_options: Any = {"tolerance": bp_tolerance, "iterations": bp_iterations}
+        self._bp_options = bp_options(bp_tolerance, bp_iterations)
         self._batch, self._threads = Batch(scores, lengths), threads
         self._limits = None if max_modifiers is None else read_limits(max_modifiers, self._batch)
         given = (sibling, grandchild, grand_sibling, tri_sibling)
@@ -131,8 +132,9 @@ class HigherOrderTrees:
         Raises:
             InfeasibleError: no tree is possible.
         """
-        if method not in _METHODS:
-            raise ValueError(f"method must be one of {', '.join(_METHODS)}: got {method!r}")
+        if method not in get_args(Method):
+            known = ", ".join(get_args(Method))
+            raise ValueError(f"method must be one of {known}: got {method!r}")
         if time_limit is not None and not time_limit >= 0:
             raise ValueError(f"time_limit must not be negative: got {time_limit}")
         return self._each(lambda index: self._argmax(index, method, time_limit))
@@ -211,13 +213,12 @@ class HigherOrderTrees:
     @once
     def _problems(self) -> list[Problem]:
         return [
-            problem_of(
-                layout,
-                self._batch.square(index),
-                {name: one.table(index) for name, one in self._factors.items()},
-            )
+            problem_of(layout, self._batch.square(index), self._tables(index))
             for index, layout in enumerate(self._layouts)
         ]
+
+    def _tables(self, index: int) -> dict[str, Floats]:
+        return {name: one.table(index) for name, one in self._factors.items()}
 
     @once
     def _answers(self) -> Answers:
@@ -287,22 +288,15 @@ class HigherOrderTrees:
         Where neither leads to a tree without forbidden parts and with few enough modifiers, one is
         searched for.
         """
-        from crossarc.inference.higher.substitution import substitute
+        from crossarc.inference.higher.substitution import best_substitution
         from crossarc.inference.spanning.edmonds.argmax import best_heads
 
-        problem, n = self._problems[index], self._batch.width(index) - 1
-        allowed, best, best_score = np.ones(len(problem.score), np.int64), None, -math.inf
+        problem = self._problems[index]
         spanning = best_heads(self._batch.square(index), self.root == "single")
         if spanning[0] < 0:
             return None
-        for start in (spanning, self._projective(index)):
-            if start is None or (problem.arc[start, np.arange(1, n + 1)] < 0).any():
-                continue
-            heads = np.concatenate([[0], start])
-            score = substitute(problem, allowed, heads, True)
-            if score > best_score:
-                best, best_score = heads[1:].copy(), score
-        return solve(problem, allowed).heads if best is None else best
+        found = best_substitution(problem, [spanning, self._projective(index)])
+        return solve(problem).heads if found is None else found
 
     def _projective(self, index: int) -> Ints | None:
         """Heads of the best projective tree under the same factors; None if there are too many."""
@@ -343,8 +337,8 @@ class HigherOrderTrees:
         if batch.labelled:
             with np.errstate(divide="ignore"):
                 scores = scores + np.log(batch.label_sum(index))
-        tables = {name: one.table(index) for name, one in self._factors.items()}
-        return propagate(problem, scores, self._layouts[index], tables, **self._bp_options)
+        tables, layout = self._tables(index), self._layouts[index]
+        return propagate(problem, scores, layout, tables, **self._bp_options)
 
     def _forbidding(self, index: int) -> dict[str, FactorTable]:
         """The factors that forbid parts."""
