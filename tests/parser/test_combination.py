@@ -267,7 +267,7 @@ def test_a_linear_and_a_neural_member_and_the_recipe() -> None:
     parser = Parser.train(BANK, DEV, kind="combined", passes=2, device="cpu", text=False, threads=1)
     model: Any = parser.model
     assert [one.model.kind for one in model.members] == ["graph", "neural"]
-    linear = Parser.train(BANK, DEV, text=False, threads=1)
+    linear = Parser.train(BANK, DEV, order=1, text=False, threads=1)
     np.testing.assert_array_equal(
         model.members[0].model.state()["arc"], linear.model.state()["arc"]
     )
