@@ -62,7 +62,8 @@ def test_factors(is_listed: bool) -> None:
     results = []
     for device in ("cpu", "cuda"):
         arcs = scores().to(device).requires_grad_()
-        values = (dense[tuple(listed.T)] if is_listed else dense).to(device).requires_grad_()
+        values = dense[tuple(listed.T)] if is_listed else dense.clone()
+        values = values.to(device).requires_grad_()
         sibling = ct.Parts(listed.to(device), values) if is_listed else values
         log_z = ct.log_partition(arcs, LENGTHS, projective=True, sibling=sibling)
         parts = ct.marginals(arcs, LENGTHS, part="sibling", projective=True, sibling=sibling)

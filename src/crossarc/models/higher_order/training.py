@@ -45,8 +45,9 @@ Ints = NDArray[np.int64]
 _FOLDS, _FOLD_PASSES, _FOLD_DERIVATIVE = 4, 3, 1e-2
 # Less probable arcs are pruned, given whether trees are projective (docs/parser.md).
 _THRESHOLDS = {False: 2e-3, True: 2e-4}
-# A temperature is fitted on so many words at most: each of its trials infers all probabilities.
-_CALIBRATION_WORDS = 1000
+# A temperature is fitted on about so many words, given whether trees are projective: each of its
+# trials infers all probabilities, by belief propagation where arcs may cross.
+_CALIBRATION_WORDS = {False: 1000, True: 5000}
 _TEMPERATURES = {"lowest": 0.1, "highest": 5.0, "tolerance": 0.1}
 # So exact are probabilities then: a hundredth gives the temperature that 1e-4 does.
 _CALIBRATION_TOLERANCE = 1e-2
@@ -301,8 +302,8 @@ def calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None:
     of right heads is.
     """
     model.temperature = model.label_temperature = 1.0
-    few = np.flatnonzero(np.cumsum(held_out.sizes) <= max(_CALIBRATION_WORDS, held_out.sizes[0]))
-    some = held_out.select(few)
+    step = -(-int(held_out.sizes.sum()) // _CALIBRATION_WORDS[trees.projective])
+    some = held_out.select(np.arange(0, len(held_out.sizes), step))
     allowed = model.surviving(some, threads=trees.threads)
     scores = FactoredScores(model, some, allowed, trees.threads)
     arcs, factors = scores.arcs, scores.factors
