@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from support.drawn_scores import drawn
 from support.forest_trees import ProjectiveForests
+from support.guarded_cells import GuardedCells
 from support.input_laws import DRAWS, QUESTIONS
 from support.law_base import assert_accurate, assert_log_marginals, assert_marginals
 
@@ -72,6 +73,27 @@ def test_every_kernel_against_forests(name: str, root: str, with_factor: bool) -
     scores, factors = company(*COMPANIES[name], with_factor)
     ours = ProjectiveTrees(scores, root=root, sibling=factors)
     assert_company(scores, factors, root, ours)
+
+
+@pytest.mark.parametrize("with_factor", [False, True])
+@pytest.mark.parametrize("root", ROOTS)
+@pytest.mark.parametrize("name", COMPANIES)
+def test_kernels_stay_in_their_workspaces(
+    name: str, root: str, with_factor: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what these held before is not read."""
+    scores, factors = company(*COMPANIES[name], with_factor)
+
+    def answers() -> list[Floats]:
+        ours = ProjectiveTrees(scores, root=root, sibling=factors)
+        tables = [*_tables(ours, "arc", False), *_tables(ours, "arc", True)]
+        totals = np.array(ours.log_partition())
+        return [totals, *tables, *(tree.heads for tree in ours.argmax())]
+
+    expected, guards = answers(), GuardedCells(monkeypatch)
+    for found, before in zip(answers(), expected, strict=True):
+        np.testing.assert_array_equal(found, before)
+    guards.assert_intact()
 
 
 def break_kernels(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
