@@ -90,10 +90,12 @@ def test_kernels_stay_in_their_workspaces(
         totals = np.array(ours.log_partition())
         return [totals, *tables, *(tree.heads for tree in ours.argmax())]
 
-    expected, guards = answers(), GuardedCells(monkeypatch)
-    for found, before in zip(answers(), expected, strict=True):
-        np.testing.assert_array_equal(found, before)
+    guards = GuardedCells(monkeypatch)
+    guarded = answers()
     guards.assert_intact()
+    monkeypatch.undo()
+    for found, expected in zip(guarded, answers(), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def break_kernels(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
