@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 from crossarc import ModelError
+from crossarc.models.checks import Fields, column_text, tensor, weights_fit
 from crossarc.models.storage import pack, prune, quantised, read_model, unpack, write_model
 
 ARRAYS = {
@@ -143,3 +146,69 @@ def test_pruning_keeps_the_largest(weights: np.ndarray, count: int) -> None:
     dropped = np.abs(weights[(kept == 0) & (weights != 0)])
     if len(dropped) and np.count_nonzero(kept):
         assert dropped.max() < np.abs(kept[kept != 0]).min()
+
+
+#: A method of `Fields` and its arguments; values that it takes, and values that it refuses.
+FIELDS: dict[str, tuple[tuple[Any, ...], list[Any], list[Any]]] = {
+    "whole": ((2, 4), [2, 3, 4], [1, 5, 3.0, True, "3", None]),
+    "number": ((0.0, 4.0), [1, 2.5], [0.0, 4.0, -1, True, "2", None, math.nan]),
+    "numbers": ((2,), [[1, 2.5], (0, -3)], [[1], [1, 2, 3], [1, "2"], [1, math.inf], "12", None]),
+    "flag": ((), [True, False], [0, 1, "true", None]),
+    "choice": ((("a", "b"),), ["a", "b"], ["c", "", ["a"], None]),
+    "text": ((), ["", "a"], [1, ["a"], None]),
+    "texts": ((), [[], ["a"], ("b", "a")], [["a", "a"], ["a", 1], [1, 2], "ab", "", {}, None]),
+    "below": ((3,), [[], [0, 2], (1, 1)], [[3], [-1], [True], [1.0], ["0"], "", 0, None]),
+    "items": ((), [[], [1, "a"], ()], ["", {}, 1, None]),
+    "fields": ((), [{}, {"a": 1}], [[], "", 1, None]),
+}
+
+
+@pytest.mark.parametrize("method", FIELDS)
+def test_values_of_metadata_are_checked(method: str) -> None:
+    arguments, taken, refused = FIELDS[method]
+    for value in taken:
+        found = getattr(Fields({"it": value}), method)("it", *arguments)
+        assert (list(found) if isinstance(value, list | tuple) else found) == (
+            list(value) if isinstance(value, list | tuple) else value
+        )
+    for value in refused:
+        with pytest.raises(ModelError, match="of the model must be"):
+            getattr(Fields({"it": value}), method)("it", *arguments)
+    with pytest.raises(ModelError, match="it is missing in the model"):
+        getattr(Fields({}), method)("it", *arguments)
+
+
+def test_more_about_values_of_metadata() -> None:
+    with pytest.raises(ModelError, match="must be an object"):
+        Fields([("it", 1)])
+    assert [Fields({"it": value}).is_none("it") for value in (None, 0, "")] == [True, False, False]
+    assert Fields({"it": ["a", "b"]}).texts("it", least=2) == ("a", "b")
+    for value, options in ((["a"], {"least": 2}), (["a\tb"], {"written": True})):
+        with pytest.raises(ModelError, match="of the model must be"):
+            Fields({"it": value}).texts("it", **options)
+    assert column_text("", may_be_empty=True) == ""
+    for value in ("", "a\n", "\ud800", 1, None):
+        with pytest.raises(ModelError, match="text that a column can hold"):
+            column_text(value)
+
+
+def test_arrays_are_checked() -> None:
+    arrays = {"it": np.zeros((2, 3), np.float32), "bad": np.array([1.0, np.inf])}
+    for shape in ((2, 3), (None, 3), (2, None), (None, None)):
+        assert tensor(arrays, "it", np.float32, shape) is arrays["it"]
+    for shape in ((3, 2), (2,), (None,), (2, 3, 1), (None, 2)):
+        with pytest.raises(ModelError, match=r"the array it of the model must be float32 \("):
+            tensor(arrays, "it", np.float32, shape)
+    with pytest.raises(ModelError, match="must be float64"):
+        tensor(arrays, "it", np.float64, (2, 3))
+    with pytest.raises(ModelError, match="the array other is missing"):
+        tensor(arrays, "other", np.float32, (2, 3))
+    with pytest.raises(ModelError, match="not finite"):
+        tensor(arrays, "bad", np.float64, (2,))
+
+
+def test_a_table_needs_a_bit_a_weight() -> None:
+    arrays = {"it": np.zeros(4, np.uint8)}
+    weights_fit(arrays, "it", 5)
+    with pytest.raises(ModelError, match=r"too short for 2\*\*6 weights"):
+        weights_fit(arrays, "it", 6)

@@ -175,6 +175,16 @@ def test_a_known_lemma_is_preferred():
     assert tagged(learned, "foxes").lemmas == ("fox",)
 
 
+def test_a_form_tells_nothing_about_its_own_lemma():
+    """No lemma of these plurals has another form: to be known says nothing. `-nes` loses `s`."""
+    ending_e = "bone cane line plane stone tune wine zone".split()
+    others = "bus class dress glass kiss loss mass pass".split()
+    plurals = [(f"{n}s", n) for n in ending_e] + [(f"{n}es", n) for n in others]
+    bank = [sentence((f, lemma, "NOUN", "NNS", "_")) for f, lemma in plurals]
+    bank += [sentence((n, n, "NOUN", "NN", "_")) for n in ("dog", "man", "van", "pin")]
+    assert tagged(Tagger.train(bank), "vanes").lemmas == ("vane",)
+
+
 def columns(sentences) -> list[tuple[object, ...]]:
     return [(s.upos, s.xpos, s.feats, s.lemmas) for s in sentences]
 

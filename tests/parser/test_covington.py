@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.covington_reference import PlainLearner
 from support.shell import crossarc
 from support.small_treebank import toy_treebank
 
 from crossarc import ModelError, Sentence, evaluate, load
 from crossarc.models.covington.kind import CovingtonOptions
+from crossarc.models.covington.model import CovingtonModel
 from crossarc.models.covington.training import train_covington
 from crossarc.parser import Parser
 from crossarc.treebank import SAMPLE_PATH
@@ -52,6 +54,20 @@ def test_a_beam_learns_a_treebank_by_heart(bank: list[Sentence]) -> None:
     some = bank[:40]
     parser = Parser.train(some, kind="covington", beam=4, passes=15, text=False)
     assert evaluate(some, parser.parse(some)).las_full > 99.0
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_first_pass_follows_the_oracle(number: int, bank: list[Sentence]) -> None:
+    """Later ones try what the weights say. The model has the mean of the weights it decided by."""
+    one = [sentence for sentence in bank if 6 <= len(sentence) <= 14][number]
+    options = CovingtonOptions(passes=1, exploring=1.0, root="single")
+    found = train_covington([one], options=options).weights
+    model = CovingtonModel.build([one], max_degree=None, root="single")
+    model.weights = np.zeros(model.size, np.int64)
+    learner = PlainLearner(model, model.encode([one], gold=True), 0)
+    learner.learn()
+    mean = learner.used / learner.steps
+    np.testing.assert_array_equal(found, np.rint(mean * (32767 / np.abs(mean).max())))
 
 
 def test_same_output_in_another_process_with_other_threads(

@@ -93,11 +93,13 @@ def test_the_end_of_the_template_is_the_end() -> None:
 def test_no_process_is_left_by_a_closed_pool() -> None:
     before = descendants(os.getpid())
     with Workers(lambda: time.sleep, 2) as workers:
+        # Longer than `end_of` waits: a worker that goes on with its job counts as left.
         for _ in range(4):
-            workers.submit(60)  # type: ignore[arg-type]
+            workers.submit(300)  # type: ignore[arg-type]
         wait_until(lambda: len(descendants(os.getpid()) - before) == 3)
         own = descendants(os.getpid()) - before
     end_of(own)
+    assert not own & descendants(os.getpid())
 
 
 DRIVER = """

@@ -1,5 +1,6 @@
 """The greedy Covington parser by its definition, in plain Python: graphs are sets of arcs.
 
+So is the perceptron that learns it along the gold tree, adding up the weights at each step.
 Constraints are tested on the whole graph by `covington_definitions`, and features are read from the
 graph afresh for every choice.
 """
@@ -8,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import copy
+
+import numpy as np
 
 from crossarc.models.covington import templates
 from crossarc.models.covington.model import CovingtonModel
@@ -124,12 +127,15 @@ class PlainParser:
     def scores(
         self, kind: int, numbers: Mapping[str, int], places: Mapping[str, int], outcomes: int
     ) -> list[int]:
+        slots = self.slots(kind, numbers, places)
+        return [sum(int(self.model.weights[s + k]) for s in slots) for k in range(outcomes)]
+
+    def slots(self, kind: int, numbers: Mapping[str, int], places: Mapping[str, int]) -> list[int]:
         before = sum(len(one) for one in self.templates[:kind])
-        slots = [
+        return [
             plain_hash(number, *self.atoms(template, numbers, places)) >> (64 - self.model.bits)
             for number, template in enumerate(self.templates[kind], before)
         ]
-        return [sum(int(self.model.weights[s + k]) for s in slots) for k in range(outcomes)]
 
     def atoms(
         self, template: str, numbers: Mapping[str, int], places: Mapping[str, int]
@@ -194,3 +200,60 @@ class PlainParser:
         for place, word in self.places(i, j).items():
             found[f"{place}.label"] = self.labels.get(word, -1) + 1
         return found
+
+
+class PlainLearner(PlainParser):
+    """Learns one sentence, whose gold tree obeys the constraint: its arcs are made one by one.
+
+    The model's weights change; `used` is the sum, over decisions, of those that each was made with.
+    """
+
+    def __init__(self, model: CovingtonModel, encoded: Encoded, sentence: int) -> None:
+        super().__init__(model, encoded, sentence)
+        words = slice(encoded.words[sentence], encoded.words[sentence] + self.n)
+        self.gold = dict(enumerate(encoded.heads[words].tolist(), 1))
+        self.gold_labels = dict(enumerate(encoded.labels[words].tolist(), 1))
+        self.used, self.steps = np.zeros_like(model.weights), 0
+
+    def learn(self) -> None:
+        for i in range(1, self.n + 1):
+            for j in range(i - 1, 0, -1):
+                allowed = self.allowed(i, j)
+                if not allowed:
+                    continue
+                right = self.oracle(i, j)
+                asked = self.pair_numbers(i, j), self.places(i, j)
+                scores = self.scores(0, *asked, 4)
+                found = max(allowed, key=lambda a: (scores[a], -a))
+                self.step([(slot + right, slot + found) for slot in self.slots(0, *asked)])
+                if right == SHIFT:
+                    break
+                if right != NO_ARC:
+                    self.learn_label(*((i, j) if right == LEFT_ARC else (j, i)))
+        [root] = [m for m in self.gold if m not in self.heads]
+        self.step([])  # no other word is left
+        self.learn_label(0, root)
+
+    def oracle(self, i: int, j: int) -> int:
+        """The transition that loses no arc, and of these the one that asks least."""
+        if self.gold[j] == i:
+            return LEFT_ARC
+        if self.gold[i] == j:
+            return RIGHT_ARC
+        later = any(self.gold[k] == i or self.gold[i] == k for k in range(1, j))
+        return NO_ARC if later else SHIFT
+
+    def learn_label(self, h: int, m: int) -> None:
+        """Raise the right label; the arc gets the one that was best before."""
+        asked = self.numbers(h, m, int(h < m), 0), self.places(h, m)
+        right, found = self.gold_labels[m], self.label(h, m)
+        self.step([(slot + right, slot + found) for slot in self.slots(1, *asked)])
+        self.heads[m], self.labels[m] = h, found
+
+    def step(self, features: list[tuple[int, int]]) -> None:
+        """Raise weights of the right outcome, and lower those of the one that was found."""
+        self.used += self.model.weights
+        self.steps += 1
+        for right, found in features:
+            self.model.weights[right] += 1
+            self.model.weights[found] -= 1

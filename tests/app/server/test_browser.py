@@ -422,8 +422,11 @@ def test_page_goes_on_when_the_server_comes_back(chromium: Browser, parser: ca.P
     page.browser.click(page.word(7))
     page.browser.press("2")
     page.wait_for_text("#status", "The server does not answer. Nothing is lost")
+    forced = best(parser, SAW, heads={7: 4})
+    assert page.heads != forced
     with running(port=port):
-        page.wait_for_heads(best(parser, SAW, heads={7: 4}))
+        page.wait_for_heads(forced)
+        assert page.text("#text") == SAW
     chromium.problems.clear()
 
 
@@ -468,6 +471,9 @@ def test_document_before_can_be_taken_back(page: Page) -> None:
     page.wait_for_text("#text", "He ran.")
     page.browser.click("#previous")
     page.wait_for_text("#text", SAW)
+    page.settled()
+    assert page.text("#text") == SAW
+    assert page.text("#sentence-count") == "1"
 
 
 # ---- Treebanks
@@ -496,17 +502,29 @@ def test_trees_of_a_file_are_kept_and_compared(page: Page, parser: ca.Parser, ba
     page.wait_for_text("#facts", shown)
 
 
-def test_projective_beside_nonprojective(page: Page, parser: ca.Parser) -> None:
-    text = "A letter finally arrived that nobody could read."
+@pytest.mark.parametrize(
+    ("text", "nested"),
+    [
+        ("A letter finally arrived that nobody could read.", True),
+        ("A man arrived yesterday who nobody knew.", False),
+    ],
+)
+def test_projective_beside_nonprojective(
+    page: Page, parser: ca.Parser, text: str, nested: bool
+) -> None:
+    """The best tree is projective, so that there is one only, or it is not."""
     page.parse(text)
     page.browser.run(
         """(() => { const box = document.getElementById("compare"); box.value = "other";
         box.dispatchEvent(new Event("change")); })()"""
     )
-    [nested], [crossing] = (parser.parse(text, projective=one) for one in (True, False))
-    different = int((nested.heads != crossing.heads).sum())
-    said = ["the same", "1 head differs"][different] if different < 2 else f"{different} heads"
+    [one], [other] = (parser.parse(text, projective=only) for only in (True, False))
+    assert one.tree.is_projective
+    assert other.tree.is_projective == nested
+    different = int((one.heads != other.heads).sum())
+    said = "the heads are the same" if nested else f"{different} heads differ"
     page.wait_for_text("#facts", said)
+    assert said in page.text("#facts").removesuffix(".").split("; ")
 
 
 def test_hints_name_broken_rules(page: Page) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.compiled import from_python
 from support.statistics import assert_distribution
 
 from crossarc.inference.forest import Forest
@@ -23,7 +24,7 @@ from crossarc.inference.forest.expectation import (
 )
 from crossarc.inference.forest.inside import inside_weights, log_total, marginals
 from crossarc.inference.forest.kbest import ranked, ranked_within
-from crossarc.inference.forest.sampling import sample, sample_distinct
+from crossarc.inference.forest.sampling import _select, sample, sample_distinct
 from crossarc.inference.forest.viterbi import best_parts, max_marginals
 
 Derivation = tuple[int, ...]
@@ -135,6 +136,14 @@ def test_sample_of_shared_items() -> None:
     counts = Counter(tuple(p) for p in sample(forest, 8_000, np.random.default_rng(1)))
     order = [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert_distribution([counts[key] for key in order], [1 / 16, 3 / 16, 3 / 16, 9 / 16])
+
+
+def test_rounding_selects_nothing_impossible() -> None:
+    """The shares 1/2, 1/4 and 2^-5000 of a total of 1 end below the random number."""
+    select, shares = from_python(_select), np.array([0.5, 0.25, 1.0])
+    exponents = np.array([0, 0, -5000])
+    found = [select(shares, exponents, 3, 1.0, 0, uniform) for uniform in (0.4, 0.6, 0.9)]
+    assert found == [0, 1, 1]
 
 
 def test_no_derivation() -> None:

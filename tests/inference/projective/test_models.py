@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,10 @@ from hypothesis import strategies as st
 from support.brute_force import BruteForce, projective_tree
 
 from crossarc import InfeasibleError, ProjectiveTrees, SpanningTrees, Tree, projective_log_prob
+from crossarc.inference.forest import Forest
+from crossarc.inference.forest.arrays import add, close, open_chart, trimmed
+from crossarc.inference.forest.inside import log_total
+from crossarc.inference.projective.first_order.rules import add_arcs
 
 ROOTS = st.sampled_from(["single", "multi"])
 SEEDS = st.integers(0, 2**32 - 1)
@@ -19,6 +24,26 @@ SCALES = st.sampled_from([1.0, 10.0, 1000.0])
 
 def normal(seed: int, *shape: int, scale: float = 1.0) -> np.ndarray:
     return np.random.default_rng(seed).normal(0, scale, shape)
+
+
+def test_an_arc_over_the_first_item_of_a_chart() -> None:
+    """One word with three labels, one of them forbidden: log(e^1 + e^2)."""
+
+    @numba.njit
+    def build(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        chart = open_chart(2, 4)
+        add(chart, -1, -1, -1)
+        return trimmed(chart, add_arcs(chart, scores, 0, 1, close(chart)))
+
+    scores = np.full((2, 2, 3), -np.inf)
+    scores[0, 1] = 1.0, -np.inf, 2.0
+    first, left, right, part = build(scores)
+    assert (first.tolist(), part.tolist()) == ([0, 1, 3], [-1, 3, 5])
+    assert (left.tolist(), right.tolist()) == ([-1, 0, 0], [-1, -1, -1])
+    arrays = first, left, right, part, scores.ravel()
+    for array in arrays:
+        array.flags.writeable = False
+    assert sum(log_total(Forest(*arrays))) == pytest.approx(math.log(math.e + math.e**2))
 
 
 @given(st.integers(1, 20), ROOTS, SCALES, SEEDS)

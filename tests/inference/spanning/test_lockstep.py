@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.brute_force import BruteForce
+from support.guarded_cells import GuardedCells
 from support.matrix_tree_kernels import kernel_results
 
 from crossarc import SpanningTrees
@@ -146,6 +147,32 @@ class TestRule:
         assert trees.log_partition()[7] == pytest.approx(truth.log_partition(), rel=1e-15)
         found = trees.log_marginals()[7]
         np.testing.assert_allclose(found, truth.log_marginals, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("root", ROOTS)
+@pytest.mark.parametrize("forbidden", [0.0, 0.3])
+@pytest.mark.parametrize("sd", [1.0, 500.0])
+@pytest.mark.parametrize("lengths", [[1], [4], [17], [33], [13, 20, 17, 20, 19, 20, 20, 18, 20]])
+def test_kernels_stay_in_their_workspaces(
+    lengths: list[int], sd: float, forbidden: float, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what these held before is not read."""
+    batch = [some_scores(i, n, sd, forbidden) for i, n in enumerate(lengths)]
+    for scores in batch:
+        words = np.arange(1, len(scores))
+        scores[words - 1, words] = 0.0  # so that there is a tree
+
+    def answers() -> list[np.ndarray]:
+        trees = SpanningTrees(batch, root=root)
+        totals = np.array(trees.log_partition())
+        return [totals, *trees.marginals(), *trees.log_marginals()]
+
+    guards = GuardedCells(monkeypatch)
+    guarded = answers()
+    guards.assert_intact()
+    monkeypatch.undo()
+    for found, expected in zip(guarded, answers(), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 class TestGroups:
