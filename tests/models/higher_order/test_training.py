@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -78,8 +80,8 @@ def test_arcs_that_are_pruned_are_not_scored() -> None:
 
 
 @pytest.mark.parametrize("projective", [True, False])
-def test_the_temperature_has_the_least_brier_score(projective: bool) -> None:
-    """Heads drawn from the marginals at a temperature; the Brier score summed one by one."""
+def test_temperatures_have_the_least_loss(projective: bool) -> None:
+    """For heads drawn from the marginals: log-loss where those are exact, else Brier score."""
     model, whole = weighted_model(2, projective=projective), toy_treebank(16, seed=8)
     held_out = [one.copy() for one in whole for _ in one]
     drawn = [m for one in whole for m in range(1, len(one) + 1)]  # the word whose head is known
@@ -99,6 +101,10 @@ def test_the_temperature_has_the_least_brier_score(projective: bool) -> None:
     fitted = model.temperature
     assert 0.25 < fitted < 3.5
 
+    def log_loss(temperature: float) -> float:
+        triples = zip(held_out, drawn, marginals(temperature), strict=True)
+        return sum(-math.log(table[s.heads[m - 1], m]) for s, m, table in triples)
+
     def brier(temperature: float) -> float:
         return sum(
             (table[h, m] - (h == sentence.heads[m - 1])) ** 2
@@ -106,7 +112,8 @@ def test_the_temperature_has_the_least_brier_score(projective: bool) -> None:
             for h in range(len(sentence) + 1)
         )
 
-    assert brier(fitted) < min(brier(fitted * factor) for factor in (0.7, 1.4))
+    loss = log_loss if projective else brier
+    assert loss(fitted) < min(loss(fitted * factor) for factor in (0.7, 1.4))
 
 
 @pytest.mark.parametrize("factor", FACTORS, ids=lambda factor: factor.name)

@@ -54,6 +54,7 @@ _TEMPERATURES = {"lowest": 0.2, "highest": 4.0, "tolerance": 0.05}
 _CALIBRATION_TOLERANCE = 1e-2
 # Margins say nothing of probabilities: without held-out sentences, about what fits Latin-Perseus.
 _MARGIN_TEMPERATURE = 0.45
+_LEAST_PROBABILITY = 1e-12
 _LABEL_RATE = 0.1
 
 
@@ -298,9 +299,9 @@ def _rule(table: WeightTable, options: GraphOptions) -> Rule:
 def calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None:
     """Fit the temperatures on sentences that were not trained on.
 
-    That of trees is where the Brier score of the heads is least, which a few heads that the model
-    is wrongly sure of, as margins leave them, do not decide, as they do the log-loss. That of
-    labels is where the log-loss of the labels of right heads is least.
+    That of projective trees is where the log-loss of the heads is least. Where probabilities come
+    from belief propagation it is the Brier score: a few beliefs that are wrongly near 0 would
+    decide the log-loss. That of labels is where the log-loss of the labels of right heads is least.
     """
     model.temperature = model.label_temperature = 1.0
     step = -(-int(held_out.sizes.sum()) // _CALIBRATION_WORDS[trees.projective])
@@ -308,15 +309,23 @@ def calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None:
     allowed = model.surviving(some, threads=trees.threads)
     scores = FactoredScores(model, some, allowed, trees.threads)
     arcs, factors = scores.arcs, scores.factors
+    loss_of_heads = _log_loss if trees.projective else _brier_score
 
     def loss(temperature: float) -> float:
         marginals = trees.cooled(arcs, factors, temperature).marginals()
         return math.fsum(
-            _brier_score(table, some.gold_heads(index)) for index, table in enumerate(marginals)
+            loss_of_heads(table, some.gold_heads(index)) for index, table in enumerate(marginals)
         )
 
     model.temperature = fit_temperature(loss, **_TEMPERATURES)
     _calibrate_labels(model, some, scores, trees.best(arcs, factors))
+
+
+def _log_loss(marginals: Floats, heads: Ints) -> float:
+    """Sum over words with a head of -log p(head); pruned heads add the same at any temperature."""
+    words = np.flatnonzero(heads >= 0) + 1
+    found = np.maximum(marginals[heads[words - 1], words], _LEAST_PROBABILITY)
+    return -float(np.log(found).sum())
 
 
 def _brier_score(marginals: Floats, heads: Ints) -> float:
