@@ -6,6 +6,7 @@ import json
 import math
 import os
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -116,10 +117,56 @@ def test_a_truncated_file_is_refused(path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_by_its_number(tmp_path: Path) -> None:
-    about = json.dumps({"version": 2, "checksum": "", "metadata": {}})
+    about = json.dumps({"version": 3, "checksum": "", "metadata": {}})
     header = json.dumps({"__metadata__": {"crossarc": about}}).encode()
     (tmp_path / "x").write_bytes(struct.pack("<Q", len(header)) + header)
-    with pytest.raises(ModelError, match="model format 2, this crossarc reads 1: install"):
+    with pytest.raises(ModelError, match="model format 3, this crossarc reads 2: install"):
+        read_model(tmp_path / "x")
+
+
+def test_arrays_that_deflate_well_are_stored_so(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    sparse = (rng.random((500, 64)) < 0.05).astype(np.int16)
+    arrays = {
+        "sparse": sparse,
+        "dense": rng.integers(0, 256, 9000, np.uint8),
+        "real": np.zeros(900),
+    }
+    write_model(tmp_path / "x", arrays, {})
+    size = (tmp_path / "x").stat().st_size
+    assert 16_200 + sparse.nbytes / 32 < size < 16_800 + sparse.nbytes / 8
+    found, _ = read_model(tmp_path / "x")
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        assert not found[name].flags.writeable
+        np.testing.assert_array_equal(found[name], array)
+
+
+BITS = np.packbits(np.arange(80_000) % 9 == 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "form"),
+    [
+        (zlib.compress(BITS), ["|u1", [len(BITS) + 1]]),
+        (zlib.compress(BITS), ["|u1", [len(BITS) - 1]]),
+        (zlib.compress(BITS), ["|u1", [-1, -len(BITS)]]),
+        (zlib.compress(BITS), ["<f8", [len(BITS) // 8]]),
+        (zlib.compress(BITS), ["|O", [len(BITS) // 8]]),
+        (zlib.compress(BITS)[:-9], ["|u1", [len(BITS)]]),
+        (bytes(BITS), ["|u1", [len(BITS)]]),
+        (zlib.compress(bytes(1 << 24)), ["|u1", [1 << 24]]),
+        (zlib.compress(BITS), ["|u1", [1 << 50]]),
+        (zlib.compress(BITS), 3),
+    ],
+)
+def test_deflated_arrays_that_are_none_are_refused(tmp_path: Path, data: bytes, form: Any) -> None:
+    from safetensors.numpy import save
+
+    about = {"version": 2, "checksum": "", "deflated": {"bits": form}, "metadata": {}}
+    stored = {"bits": np.frombuffer(data, np.uint8)}
+    (tmp_path / "x").write_bytes(save(stored, {"crossarc": json.dumps(about)}))
+    with pytest.raises(ModelError, match="not a model file of crossarc"):
         read_model(tmp_path / "x")
 
 

@@ -134,6 +134,11 @@ class PruningModel(ScoringModel, Protocol):
     ) -> BatchScores:
         """The scores of a batch under which trees with the heads that the sentences have exist."""
 
+    def score_unpruned(
+        self, sentences: Sequence[Sentence], *, threads: int | None = None
+    ) -> BatchScores:
+        """The scores of a batch, of all arcs."""
+
 
 @runtime_checkable
 class ParsingModel(Model, Protocol):

@@ -1,7 +1,8 @@
 """Model files: named arrays and JSON metadata in one safetensors file; weights in 16 bits.
 
 The file is read without running anything that it contains, its arrays are mapped into memory and
-shared between processes, and a checksum detects damaged files.
+shared between processes, and a checksum detects damaged files. Arrays of whole numbers that deflate
+well, as the bits of tables in which few weights are used, are stored so.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import math
 import mmap
 import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,12 +37,28 @@ __all__ = [
 Singles = NDArray[np.float32]
 Shorts = NDArray[np.int16]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# In the first version no array was deflated.
+_READ_VERSIONS = (1, 2)
+
+# What reading a file that is none of ours may raise.
+_UNREADABLE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    zlib.error,
+)
 
 _Arrays = Mapping[str, NDArray[Any]]
 
 _KEY = "crossarc"
 _INT16_MAX = 32767
+# Arrays of at least so many bytes are deflated if that leaves at most this share of them. A file
+# that says it leaves less than the other share was not written by crossarc.
+_DEFLATED_BYTES, _DEFLATED_SHARE, _LEAST_SHARE = 4096, 0.7, 1.0 / 1000.0
 # The first eight bytes of a safetensors file are the length of its header, little endian.
 _LENGTH_BYTES = 8
 _DTYPES = {
@@ -64,19 +82,25 @@ def write_model(path: str | os.PathLike[str], arrays: _Arrays, metadata: Mapping
     from safetensors.numpy import save
 
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    stored = {name: _deflated(array) for name, array in whole.items()}
     about = {
         "version": FORMAT_VERSION,
         "checksum": _checksum(whole, metadata),
+        "deflated": {
+            name: [array.dtype.str, array.shape]
+            for name, array in whole.items()
+            if stored[name] is not array
+        },
         "metadata": dict(metadata),
     }
     # One entry: safetensors writes several in an order that changes from run to run.
-    data = save(whole, {_KEY: _json(about)})
+    data = save(stored, {_KEY: _json(about)})
     with open_output(path, compress=False) as write:
         write(data)
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read-only arrays, mapped into memory, and the metadata of a model file.
+    """Read-only arrays, mapped into memory if not deflated, and the metadata of a model file.
 
     Raises:
         ModelError: no model file of crossarc, one of a newer version, or a damaged one.
@@ -93,12 +117,14 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
         version, checksum, metadata = about["version"], about["checksum"], about["metadata"]
         if not isinstance(metadata, dict):
             raise TypeError(type(metadata))
+        for array, form in about.get("deflated", {}).items():
+            arrays[array] = _inflated(arrays[array], *form)
         expected = _checksum(arrays, metadata)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except _UNREADABLE:
         raise ModelError(
             f"{name}: not a model file of crossarc: give a file written by `crossarc train`"
         ) from None
-    if version != FORMAT_VERSION:
+    if version not in _READ_VERSIONS:
         raise ModelError(
             f"{name}: model format {ascii(version)[:40]}, this crossarc reads {FORMAT_VERSION}: "
             "install the version that wrote it, or train the model again"
@@ -106,6 +132,32 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], d
     if checksum != expected:
         raise ModelError(f"{name}: the file is damaged (its checksum differs): copy it again")
     return arrays, metadata
+
+
+def _deflated(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, or its deflated bytes where that is worth it."""
+    if array.dtype.kind not in "biu" or array.nbytes < _DEFLATED_BYTES:
+        return array
+    data = zlib.compress(array.tobytes())
+    share = len(data) / array.nbytes
+    return np.frombuffer(data, np.uint8) if _LEAST_SHARE < share < _DEFLATED_SHARE else array
+
+
+def _inflated(data: NDArray[Any], kind: str, shape: list[int]) -> NDArray[Any]:
+    """The array of a type and a shape whose deflated bytes these are; other bytes make this fail.
+
+    No more memory is taken than the shape says, and no more than a file of this size may have.
+    """
+    dtype, sizes = np.dtype(kind), [int(size) for size in shape]
+    expected = math.prod(sizes) * dtype.itemsize
+    if min(sizes, default=0) < 0 or dtype.kind not in "biu" or data.dtype != np.uint8:
+        raise ValueError(kind)
+    if data.nbytes < expected * _LEAST_SHARE:
+        raise ValueError("deflated to nearly nothing")
+    found = zlib.decompressobj().decompress(data.tobytes(), expected + 1)
+    if len(found) != expected:
+        raise ValueError("not as many bytes as the shape says")
+    return np.frombuffer(found, dtype).reshape(sizes)
 
 
 def check_format(

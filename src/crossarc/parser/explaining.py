@@ -15,9 +15,11 @@ from crossarc.inference.factors import Parts
 from crossarc.inference.higher.problem import FACTORS
 from crossarc.models.kinds import OptionError
 from crossarc.models.protocol import (
+    BatchScores,
     FeatureModel,
     Model,
     Part,
+    PruningModel,
     SentenceFeatures,
     factors_of,
     tree_label_log_probs,
@@ -59,24 +61,34 @@ def explain(
         raise OptionError(f"must be from 1 to {len(sentence)}: got {m}", "word")
     if len(sentence) == 1:
         raise OptionError("the only word of a sentence has no other head than the root", "word")
-    batch, features = model.score([sentence]), model.features(sentence)
-    [scores] = batch.arcs
-    factors = {name: parts[0] for name, parts in factors_of(batch).items()}
-    search = partial(decoder.trees, options=ParseOptions(), factors=factors)
-    head, other = _candidates(search, scores, m, h, rival)
-    tree, rival_tree = (
-        _best(search, constrain(scores, heads={m: node}), m, node) for node in (head, other)
-    )
-    marginals = search(scores).marginals()
+    batch = model.score([sentence])
+    [scores], factors = batch.arcs, _factors(batch)
+    search = partial(decoder.trees, options=ParseOptions())
+    marginals = search(scores, factors=factors).marginals()
+    try:
+        heads, trees = _compared(partial(search, factors=factors), scores, m, h, rival)
+    except InfeasibleError:
+        if not isinstance(model, PruningModel):
+            raise OptionError(f"no tree has the heads of word {m} that are asked for") from None
+        # One of the heads was pruned: too improbable to be scored by default.
+        batch = model.score_unpruned([sentence])
+        [scores], factors = batch.arcs, _factors(batch)
+        heads, trees = _compared(partial(search, factors=factors), scores, m, h, rival)
+    features = model.features(sentence)
     if factors:
-        arc = _tree_contrast(marginals, factors, features, sentence, m, (tree, rival_tree))
+        arc = _tree_contrast(marginals, factors, features, sentence, m, trees)
     else:
-        arc = _arc_contrast(marginals, scores, features, sentence, m, head, other)
-    [logs] = tree_label_log_probs(batch, [tree.heads])
+        arc = _arc_contrast(marginals, scores, features, sentence, m, *heads)
+    [logs] = tree_label_log_probs(batch, [trees[0].heads])
     label = _label_contrast(
-        logs[m - 1], features, model.labels, tree.heads, m, deprel, rival_deprel
+        logs[m - 1], features, model.labels, trees[0].heads, m, deprel, rival_deprel
     )
-    return Explanation(sentence, m, head, other, tree, rival_tree, arc, label)
+    return Explanation(sentence, m, *heads, *trees, arc, label)
+
+
+def _factors(batch: BatchScores) -> dict[str, Parts]:
+    """Those of the only sentence of a batch."""
+    return {name: parts[0] for name, parts in factors_of(batch).items()}
 
 
 def features_of(model: Model) -> FeatureModel:
@@ -93,20 +105,14 @@ def features_of(model: Model) -> FeatureModel:
     return model
 
 
-def _best(search: Search, scores: Floats, m: int, head: int | None = None) -> Tree:
-    """The best tree, in which word m has this head, if one is named."""
-    try:
-        tree: Tree = search(scores).argmax()
-    except InfeasibleError:
-        which = "every other head" if head is None else f"the head {head}"
-        raise OptionError(f"{which} of word {m} is too improbable to be scored", "rival") from None
-    return tree
-
-
-def _candidates(
+def _compared(
     search: Search, scores: Floats, m: int, h: int | None, rival: int | None
-) -> tuple[int, int]:
-    """The two heads: by default those of the best tree, and of the best without that arc."""
+) -> tuple[tuple[int, int], tuple[Tree, Tree]]:
+    """The two heads, by default those of the best tree and of the best without that arc; the trees.
+
+    Raises:
+        InfeasibleError: no tree has one of the heads.
+    """
     nodes = range(len(scores))
     for name, node in (("head", h), ("rival", rival)):
         if node is not None and (node not in nodes or node == m):
@@ -114,12 +120,14 @@ def _candidates(
                 f"must be 0 or another word, up to {len(scores) - 1}: got {node}", name
             )
     if h is None:
-        h = int(_best(search, scores, m).heads[m - 1])
+        h = int(search(scores).argmax().heads[m - 1])
     if rival is None:
-        rival = int(_best(search, constrain(scores, forbidden=[(h, m)]), m).heads[m - 1])
+        without = search(constrain(scores, forbidden=[(h, m)])).argmax()
+        rival = int(without.heads[m - 1])
     if h == rival:
         raise OptionError(f"must be two heads: got {h} twice", "head", "rival")
-    return h, rival
+    tree, rival_tree = (search(constrain(scores, heads={m: node})).argmax() for node in (h, rival))
+    return (h, rival), (tree, rival_tree)
 
 
 def _arc_contrast(

@@ -106,6 +106,18 @@ class HigherOrderModel(Described):
         allowed = self.surviving(encoded, given, threads=threads)
         return FactoredScores(self, encoded, allowed, threads)
 
+    def score_unpruned(
+        self, sentences: Sequence[Sentence], *, threads: int | None = None
+    ) -> FactoredScores:
+        """The scores of a batch, of all arcs and parts."""
+        encoded = self.encode(sentences)
+        allowed = [np.ones((n + 1, n + 1), np.bool_) for n in encoded.sizes.tolist()]
+        for square in allowed:
+            square[:, 0] = False
+            np.fill_diagonal(square, False)
+        flat = np.concatenate([np.empty(0, np.bool_), *(square.ravel() for square in allowed)])
+        return FactoredScores(self, encoded, flat, threads)
+
     def features(self, sentence: Sentence) -> FactoredFeatures:
         """The single features of a sentence, with their weights."""
         return FactoredFeatures(self, sentence)
