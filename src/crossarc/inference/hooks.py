@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crossarc.errors import InfeasibleError, ScoreError
 from crossarc.inference.questions import dependence, information, likelihood
 from crossarc.inference.runtime.answers import Answers
+from crossarc.inference.runtime.arguments import one_each
 from crossarc.inference.runtime.batch import Batch, Scores
 from crossarc.inference.typed import Root, check_root
 from crossarc.limits import require
@@ -248,15 +249,7 @@ class TreeHooks(ABC):
 
     def _given(self, values: Any, kind: type[Any]) -> list[Any]:
         """One value for each sentence, checked."""
-        listed = [values]
-        if self._batch.is_batch:
-            listed = list(values) if isinstance(values, Sequence) else []
-        if len(listed) != len(self._batch) or not all(isinstance(one, kind) for one in listed):
-            form = {"Tree": "a Tree, as Tree(heads)", "Mapping": "a dict {m: h}"}[kind.__name__]
-            if self._batch.is_batch:
-                form = f"a list of {len(self._batch)}, one for each sentence, each {form}"
-            raise ValueError(f"expected {form}: got {values!r:.60}")
-        return listed
+        return one_each(self._batch, values, kind)
 
     def _with_scores(self, scores: Any, sentences: Sequence[int], threads: int | None) -> Self:
         """The same kind of distribution over other scores, with the factors of some sentences."""
