@@ -74,6 +74,21 @@ def test_kbest_and_keep_heads(model: Path, tmp_path: Path) -> None:
     assert first.heads[0] == second.heads[0] == 9
 
 
+def test_heads_of_the_input_do_not_matter(model: Path, tmp_path: Path) -> None:
+    good, cyclic = tmp_path / "good.conllu", tmp_path / "cyclic.conllu"
+    rows = "# sent_id = one\n1\tDogs\t_\t_\t_\t_\t{}\t_\t_\t_\n2\tbark\t_\t_\t_\t_\t{}\t_\t_\t_\n\n"
+    good.write_text(rows.format("_", "_"))
+    cyclic.write_text(rows.format(2, 1))
+    parsed = crossarc("parse", "-m", model, cyclic)
+    assert parsed.returncode == 0
+    assert parsed.stdout == crossarc("parse", "-m", model, good).stdout
+    kept = crossarc("parse", "-m", model, cyclic, "--keep-heads")
+    assert kept.returncode == 1
+    assert kept.stderr.decode().startswith(f"crossarc: {cyclic}:2 (sentence one): no root: ")
+    assert kept.stderr.count(b"\n") == 1
+    assert b"--text" not in kept.stderr
+
+
 def test_the_parse_may_choose_the_trees(model: Path, tmp_path: Path) -> None:
     """The model was trained on all trees; @sample has crossing arcs in half of its sentences."""
     crossing = {}
