@@ -99,7 +99,7 @@ def _check_arc(h: Any, m: Any, n: int) -> None:
 
 
 def _is_between(number: Any, lowest: int, highest: int) -> bool:
-    return isinstance(number, int | np.integer) and lowest <= number <= highest
+    return isinstance(number, int | np.integer) and lowest <= int(number) <= highest
 
 
 def _shown(number: Any) -> str:
