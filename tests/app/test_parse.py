@@ -145,6 +145,42 @@ def test_empty_columns_are_said(tmp_path: Path) -> None:
     assert f"crossarc: {bare}: DEPREL is empty".encode() in done.stderr
 
 
+@pytest.mark.parametrize("command", ["train", "combine", "induce"])
+def test_a_model_does_not_replace_what_it_is_made_from(
+    command: str, model: Path, tmp_path: Path
+) -> None:
+    bank, other = tmp_path / "bank.conllu", tmp_path / "other.crossarc"
+    write_conllu(sample()[:3], bank)
+    other.write_bytes(model.read_bytes())
+    before = bank.read_bytes()
+    inputs = {"train": [bank], "combine": [model, other, "--dev", bank], "induce": [bank]}[command]
+    flag = "--save" if command == "induce" else "-o"
+    done = crossarc(command, *inputs, flag, bank)
+    assert done.returncode == 2
+    assert f"{bank} is an input, which the model would replace".encode() in done.stderr
+    assert bank.read_bytes() == before
+    done = crossarc(command, *inputs, flag, "-")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"a model is a file: give its path" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "@sample", "-o", "x.crossarc"],
+        ["induce", "@sample", "--start", "random"],
+        ["evaluate", "@sample", "@sample", "--compare", "@sample"],
+        ["split", "@sample", "x.conllu=1", "y.conllu=1"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_seeds_are_counted_from_0(command: list[str], tmp_path: Path) -> None:
+    done = crossarc(*command, "--seed", -1, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"Invalid value for '--seed'" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("place", ["train", "dev"])
 def test_a_treebank_without_heads_is_refused(place: str, tmp_path: Path) -> None:
     bare = tmp_path / "bare.conllu"

@@ -26,6 +26,16 @@ SCORES = np.zeros((3, 3))
             ca.TreebankError,
             "^dev must be .* got str among",
         ),
+        (
+            lambda: ca.Parser.train(sample(), seed=-1),
+            ValueError,
+            "seed: must be at least 0: got -1",
+        ),
+        (
+            lambda: ca.Parser.train(sample(), projective="no"),
+            ValueError,
+            "projective: must be .*'no'",
+        ),
         (lambda: ca.Parser.combine(["a", "b"]), ca.ModelError, "got 'a'; Parser.load loads one"),
         (
             lambda: ca.evaluate(["x"], sample()),
