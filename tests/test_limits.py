@@ -55,7 +55,7 @@ def test_what_the_system_leaves() -> None:
     assert 500 < float(done.stdout) <= 600
 
 
-@pytest.mark.parametrize("family", [ca.SpanningTrees, ca.ProjectiveTrees])
+@pytest.mark.parametrize("family", [ca.SpanningTrees, ca.ProjectiveTrees, ca.HigherOrderTrees])
 def test_arrays_of_long_sentences_are_refused_before_they_are_copied(
     family: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,21 @@ def test_kbest_and_keep_heads(model: Path, tmp_path: Path) -> None:
     assert first.heads[0] == second.heads[0] == 9
 
 
+def test_heads_of_the_input_do_not_matter(model: Path, tmp_path: Path) -> None:
+    good, cyclic = tmp_path / "good.conllu", tmp_path / "cyclic.conllu"
+    rows = "# sent_id = one\n1\tDogs\t_\t_\t_\t_\t{}\t_\t_\t_\n2\tbark\t_\t_\t_\t_\t{}\t_\t_\t_\n\n"
+    good.write_text(rows.format("_", "_"))
+    cyclic.write_text(rows.format(2, 1))
+    parsed = crossarc("parse", "-m", model, cyclic)
+    assert parsed.returncode == 0
+    assert parsed.stdout == crossarc("parse", "-m", model, good).stdout
+    kept = crossarc("parse", "-m", model, cyclic, "--keep-heads")
+    assert kept.returncode == 1
+    assert kept.stderr.decode().startswith(f"crossarc: {cyclic}:2 (sentence one): no root: ")
+    assert kept.stderr.count(b"\n") == 1
+    assert b"--text" not in kept.stderr
+
+
 def test_the_parse_may_choose_the_trees(model: Path, tmp_path: Path) -> None:
     """The model was trained on all trees; @sample has crossing arcs in half of its sentences."""
     crossing = {}
@@ -128,6 +143,42 @@ def test_empty_columns_are_said(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert f"crossarc: {bare}: UPOS is empty".encode() in done.stderr
     assert f"crossarc: {bare}: DEPREL is empty".encode() in done.stderr
+
+
+@pytest.mark.parametrize("command", ["train", "combine", "induce"])
+def test_a_model_does_not_replace_what_it_is_made_from(
+    command: str, model: Path, tmp_path: Path
+) -> None:
+    bank, other = tmp_path / "bank.conllu", tmp_path / "other.crossarc"
+    write_conllu(sample()[:3], bank)
+    other.write_bytes(model.read_bytes())
+    before = bank.read_bytes()
+    inputs = {"train": [bank], "combine": [model, other, "--dev", bank], "induce": [bank]}[command]
+    flag = "--save" if command == "induce" else "-o"
+    done = crossarc(command, *inputs, flag, bank)
+    assert done.returncode == 2
+    assert f"{bank} is an input, which the model would replace".encode() in done.stderr
+    assert bank.read_bytes() == before
+    done = crossarc(command, *inputs, flag, "-")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"a model is a file: give its path" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", "@sample", "-o", "x.crossarc"],
+        ["induce", "@sample", "--start", "random"],
+        ["evaluate", "@sample", "@sample", "--compare", "@sample"],
+        ["split", "@sample", "x.conllu=1", "y.conllu=1"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_seeds_are_counted_from_0(command: list[str], tmp_path: Path) -> None:
+    done = crossarc(*command, "--seed", -1, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"Invalid value for '--seed'" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("place", ["train", "dev"])

@@ -32,6 +32,13 @@ def test_threads_are_counted_from_1(kind: Any, threads: Any) -> None:
 
 
 @KINDS
+@pytest.mark.parametrize("lengths", [[2.5, 4], ["2", "4"], 4, [[2, 4]], [True, True]])
+def test_lengths_are_whole_numbers(kind: Any, lengths: Any) -> None:
+    with pytest.raises(ScoreError, match="lengths must be whole numbers, one a sentence"):
+        kind(np.stack([SCORES, SCORES]), lengths=lengths)
+
+
+@KINDS
 @pytest.mark.parametrize("k", [2.5, "3", None])
 def test_numbers_of_trees_are_whole(kind: Any, k: Any) -> None:
     for ask in ("kbest", "sample"):

@@ -132,6 +132,21 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ca.read_conllu(tmp_path / "absent.conllu")
 
 
+@pytest.mark.parametrize("heads", [(2, 1), (0, 9), ("x", 0), ("9" * 40, 0)])
+def test_heads_that_are_no_tree_may_be_ignored(heads: tuple[int | str, int]) -> None:
+    """They are read as not known; lines are counted as before, and other faults stay faults."""
+    bad = "# sent_id = bad\n1-2\tab" + "\t_" * 8 + "\n"
+    bad += row(1, heads[0]) + row(2, heads[1]) + "\n"
+    data = (bad + GOOD).encode()
+    first, second = ca.read_conllu(io.BytesIO(data), ignore_heads=True)
+    assert first.heads.tolist() == [-1, -1]
+    assert first.sent_id == "bad"
+    assert second.heads.tolist() == next(ca.read_conllu([GOOD])).heads.tolist()
+    assert second.line == 6
+    with pytest.raises(ca.TreebankError, match=r":3 \(sentence bad\): 9 columns"):
+        list(ca.read_conllu(io.BytesIO(data.replace(b"\t_\n2", b"\n2")), ignore_heads=True))
+
+
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="on_error"):
         ca.read_conllu(io.BytesIO(), on_error="ignore")  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ def test_heads_and_labels() -> None:
     assert tree.labels == ("det", "root", "punct")
     assert len(tree) == 3
     assert repr(tree) == "Tree([2, 0, 2], labels=['det', 'root', 'punct'])"
+    assert repr(Tree([2, 0], np.array([1, 0]))) == "Tree([2, 0], labels=[1, 0])"
     labels = Tree([0, 1], labels=np.array([3, 1])).labels
     assert isinstance(labels, np.ndarray)
     assert labels.tolist() == [3, 1]

@@ -31,6 +31,7 @@ __all__ = [
     "Progress",
     "SourceFormatOption",
     "WorkersOption",
+    "check_model_file",
     "check_writable",
     "counted",
     "file_stem",
@@ -161,6 +162,19 @@ def check_writable(path: str, flag: str) -> None:
         raise typer.BadParameter(
             f"{path}: cannot write a file there; check the path", param_hint=flag
         )
+
+
+def check_model_file(path: str, flag: str, *inputs: str | None) -> None:
+    """Refuse what is no place for a model: no file, or one that the command reads."""
+    if path == "-":
+        raise typer.BadParameter("a model is a file: give its path", param_hint=flag)
+    check_writable(path, flag)
+    for other in inputs:
+        if other is not None and os.path.realpath(path) == os.path.realpath(other):
+            raise typer.BadParameter(
+                f"{path} is an input, which the model would replace: give another path",
+                param_hint=flag,
+            )
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from crossarc.errors import TreebankError
 from crossarc.evaluation.alignment import Alignment, Text, TokenPosition, align
 from crossarc.treebank import MultiwordToken, Sentence
-from crossarc.treebank.arguments import require_sentences
+from crossarc.treebank.arguments import require_sentence, require_sentences
 
 __all__ = ["Segment", "batches", "located_error", "segments"]
 
@@ -139,7 +139,9 @@ class _Side:
     def next(self) -> Sentence | None:
         """The next sentence; None at the end."""
         sentence = next(self._sentences, None)
-        self.count += sentence is not None
+        if sentence is not None:
+            require_sentence(sentence, self.title)
+            self.count += 1
         return sentence
 
     def check_heads(self, sentence: Sentence, named: Sentence | None = None) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from crossarc.errors import InfeasibleError, ScoreError
 from crossarc.inference.questions import dependence, information, likelihood
 from crossarc.inference.runtime.answers import Answers
+from crossarc.inference.runtime.arguments import one_each
 from crossarc.inference.runtime.batch import Batch, Scores
 from crossarc.inference.typed import Root, check_root
 from crossarc.limits import require
@@ -20,7 +21,7 @@ from crossarc.once import once
 from crossarc.parallel import thread_count
 from crossarc.trees import Tree
 
-__all__ = ["TreeHooks", "require_words"]
+__all__ = ["TreeHooks", "require_room", "require_words"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,14 +32,32 @@ T = TypeVar("T")
 _SHORT = 500
 
 
-def require_words(kind: type[TreeHooks], n: int, labels: int, name: str) -> None:
+def require_words(kind: type[Any], n: int, labels: int, name: str) -> None:
     """Refuse a sentence of n words for which sums and best trees take too much.
+
+    Args:
+        kind: has `arc_bytes` and `cubic_seconds`.
 
     Raises:
         LimitError: as `crossarc.limits.require`.
     """
     memory = (kind.arc_bytes + 24.0 * (labels if labels > 1 else 0)) * n * n
     require(memory, kind.cubic_seconds * n**3, f"{kind.__name__} for {name}")
+
+
+def require_room(kind: type[Any], scores: Scores) -> None:
+    """Refuse a sentence that is too long for the machine, before anything is copied.
+
+    Raises:
+        LimitError: it is.
+    """
+    given = scores if isinstance(scores, list | tuple) else [scores]
+    for index, one in enumerate(given):
+        shape = np.shape(one)
+        n = max(0, shape[-1 if len(shape) < 3 else 1] - 1) if shape else 0
+        if n > _SHORT:
+            name = f"sentence {index} of {n:,} words" if len(given) > 1 else f"{n:,} words"
+            require_words(kind, n, math.prod(shape[3 if len(shape) > 3 else 2 :]), name)
 
 
 class TreeHooks(ABC):
@@ -56,27 +75,13 @@ class TreeHooks(ABC):
         if threads is not None:
             thread_count(threads)
         self.root: Root = root
-        self._require_room(scores)
+        require_room(type(self), scores)
         self._batch = Batch(scores, lengths)
         self._threads = threads
 
     #: Of sums over trees and best trees: bytes for each arc, and seconds of a core for n^3 = 1.
     arc_bytes: ClassVar[float] = 250.0
     cubic_seconds: ClassVar[float] = 0.6e-9
-
-    def _require_room(self, scores: Scores) -> None:
-        """Refuse a sentence that is too long for the machine, before anything is copied.
-
-        Raises:
-            LimitError: it is.
-        """
-        given = scores if isinstance(scores, list | tuple) else [scores]
-        for index, one in enumerate(given):
-            shape = np.shape(one)
-            n = max(0, shape[-1 if len(shape) < 3 else 1] - 1) if shape else 0
-            if n > _SHORT:
-                name = f"sentence {index} of {n:,} words" if len(given) > 1 else f"{n:,} words"
-                require_words(type(self), n, math.prod(shape[3 if len(shape) > 3 else 2 :]), name)
 
     # Hooks that a sub-class must provide, for all sentences or for sentence `index`.
 
@@ -248,15 +253,7 @@ class TreeHooks(ABC):
 
     def _given(self, values: Any, kind: type[Any]) -> list[Any]:
         """One value for each sentence, checked."""
-        listed = [values]
-        if self._batch.is_batch:
-            listed = list(values) if isinstance(values, Sequence) else []
-        if len(listed) != len(self._batch) or not all(isinstance(one, kind) for one in listed):
-            form = {"Tree": "a Tree, as Tree(heads)", "Mapping": "a dict {m: h}"}[kind.__name__]
-            if self._batch.is_batch:
-                form = f"a list of {len(self._batch)}, one for each sentence, each {form}"
-            raise ValueError(f"expected {form}: got {values!r:.60}")
-        return listed
+        return one_each(self._batch, values, kind)
 
     def _with_scores(self, scores: Any, sentences: Sequence[int], threads: int | None) -> Self:
         """The same kind of distribution over other scores, with the factors of some sentences."""

@@ -95,10 +95,10 @@ class TrainOptions:
         OptionError: a value that is out of range.
     """
 
-    projective: bool | None = None
+    projective: bool | None = field(default=None, metadata={"choices": (True, False)})
     root: RootRule | None = field(default=None, metadata={"choices": ("single", "multi")})
     passes: int = field(default=6, metadata={"minimum": 1})
-    seed: int = 0
+    seed: int = field(default=0, metadata={"minimum": 0})
     threads: int | None = None
 
     def __post_init__(self) -> None:

@@ -70,7 +70,8 @@ def with_hint(reader: SentenceReader, hint: str) -> Iterator[Sentence]:
             count += 1
             yield sentence
     except TreebankError as error:
-        if count:
+        # Text has no sent_id.
+        if count or error.sent_id is not None:
             raise
         link = " For" if error.what.endswith("?") else "; for"
         raise TreebankError(

@@ -23,7 +23,7 @@ from crossarc.parser.lines import line_sentences, split_lines
 from crossarc.parser.options import ParseKeywords, ParseOptions
 from crossarc.text import Tokenizer
 from crossarc.treebank import Sentence
-from crossarc.treebank.arguments import require_sentences
+from crossarc.treebank.arguments import require_sentences, sentence_list
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,13 +104,13 @@ class Parser(Described):
         """
         from crossarc.parser.training import train_parts
 
-        require_sentences(sentences, "the training treebank")
-        require_sentences(dev or (), "dev")
+        treebank = sentence_list(sentences, "the training treebank")
+        held_out = sentence_list(dev or (), "dev")
         chosen = find_kind(kind)
         return cls(
             **train_parts(
-                list(sentences),
-                list(dev or ()),
+                treebank,
+                held_out,
                 chosen,
                 options,
                 budget=budget,
@@ -142,7 +142,13 @@ class Parser(Described):
         """
         from crossarc.parser.combination import combine
 
-        return combine(list(parsers), list(dev), threads=threads)
+        members = list(parsers)
+        for one in members:
+            if not isinstance(one, Parser):
+                raise ModelError(
+                    f"what is combined must be parsers: got {one!r:.60}; Parser.load loads one"
+                )
+        return combine(members, sentence_list(dev, "dev"), threads=threads)
 
     @property
     def kind(self) -> str:

@@ -18,6 +18,7 @@ from crossarc.scale.parsing import CorpusParser, SetAside
 from crossarc.scale.paths import folder_of, is_url, open_input, remove, written
 from crossarc.text import read_text
 from crossarc.treebank import Sentence, SentenceReader, open_output, read_conllu, write_conllu
+from crossarc.treebank.reader import OnError
 from crossarc.treebank.source import Readable
 from crossarc.treebank.writer import Serialized
 
@@ -150,7 +151,7 @@ def parse_shard(
         readable: Readable = shard.source if stream is None else stream
         if stream is None and is_url(shard.source):
             readable = opened.enter_context(open_input(shard.source))
-        reader = read_conllu(readable, on_error="skip" if skip else "raise") if not form else None
+        reader = None if form else _reader(readable, corpus, skip)
         outcome = Outcome(shard.source if reader is None else reader.name, shard.target)
         failures = opened.enter_context(_Failures(errors_of(shard.target), outcome))
         parsed = corpus.parse(
@@ -164,6 +165,12 @@ def parse_shard(
         if reader is not None and reader.skipped:
             outcome.skipped, outcome.first_problem = reader.skipped, str(reader.first_problem)
     return outcome
+
+
+def _reader(readable: Readable, corpus: CorpusParser, skip: bool) -> SentenceReader:
+    """HEADs that are no tree do not matter where none is kept."""
+    on_error: OnError = "skip" if skip else "raise"
+    return read_conllu(readable, on_error=on_error, ignore_heads=not corpus.keeps_heads)
 
 
 def _sentences(

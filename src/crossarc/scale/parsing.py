@@ -119,6 +119,11 @@ class CorpusParser:
         """The parser, in this process."""
         return self._parser
 
+    @property
+    def keeps_heads(self) -> bool:
+        """Whether the HEADs of the input are constraints."""
+        return self._options.get("keep_heads", False)
+
     def __enter__(self) -> CorpusParser:
         return self
 

@@ -41,6 +41,7 @@ def projectivize(
         raise ValueError(f'by must be "loss" or "lifting": got {by!r}')
     if encoding is not None and encoding not in ENCODINGS:
         raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}: got {encoding!r}")
+    _require_tree(tree)
     if by == "lifting":
         return _lifted(tree, encoding)
     if encoding is not None:
@@ -77,6 +78,7 @@ def deprojectivize(tree: Tree) -> Tree:
 
     O(n) for each lifted word.
     """
+    _require_tree(tree)
     labels = _string_labels(tree)
     if labels is None or not tree.is_complete:
         return tree
@@ -85,6 +87,11 @@ def deprojectivize(tree: Tree) -> Tree:
     if cleaned == labels:
         return tree
     return Tree(restored_heads(tree.heads.tolist(), marks), cleaned)
+
+
+def _require_tree(tree: object) -> None:
+    if not isinstance(tree, Tree):
+        raise TreebankError(f"expected a Tree, as Tree(heads) or sentence.tree: got {tree!r:.60}")
 
 
 def _string_labels(tree: Tree) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from crossarc.errors import TreebankError
 from crossarc.treebank.sentence import Sentence
 
-__all__ = ["require_sentences"]
+__all__ = ["require_sentence", "require_sentences", "sentence_list"]
 
 
 def require_sentences(value: object, title: str) -> None:
@@ -29,3 +29,26 @@ def require_sentences(value: object, title: str) -> None:
         raise TreebankError(f"{title} must be sentences, not one Sentence. Use [sentence].")
     if not isinstance(value, Iterable):
         raise TreebankError(f"{title} must be sentences: got {type(value).__name__}")
+
+
+def require_sentence(one: object, title: str) -> None:
+    """Refuse what is no sentence among sentences.
+
+    Raises:
+        TreebankError: it is none.
+    """
+    if not isinstance(one, Sentence):
+        raise TreebankError(f"{title} must be sentences: got {type(one).__name__} among them")
+
+
+def sentence_list(values: Iterable[Sentence], title: str) -> list[Sentence]:
+    """The sentences in a list, each looked at.
+
+    Raises:
+        TreebankError: something else is given, or is among them.
+    """
+    require_sentences(values, title)
+    listed = list(values)
+    for one in listed:
+        require_sentence(one, title)
+    return listed

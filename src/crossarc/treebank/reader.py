@@ -9,7 +9,7 @@ from typing import Literal
 from crossarc.errors import TreebankError
 from crossarc.treebank.diagnose import diagnose, find_sent_id
 from crossarc.treebank.plus import Layout
-from crossarc.treebank.rows import BYTE_ORDER_MARK
+from crossarc.treebank.rows import BYTE_ORDER_MARK, without_heads
 from crossarc.treebank.scan import Scan, scan
 from crossarc.treebank.sentence import Sentence
 from crossarc.treebank.source import Readable, Source
@@ -24,7 +24,9 @@ _BLANK_LINES = re.compile(rb"\n(?:(?:\r?\n)+(?:\r\Z)?|\r\Z)")
 _LONGEST_SENTENCE = 1 << 28
 
 
-def read_conllu(path_or_file: Readable, *, on_error: OnError = "raise") -> SentenceReader:
+def read_conllu(
+    path_or_file: Readable, *, on_error: OnError = "raise", ignore_heads: bool = False
+) -> SentenceReader:
     """Iterate over the sentences of a CoNLL-U file.
 
     Reads blocks of a few MiB; on a pipe, a sentence is handed on as soon as its blank line
@@ -35,11 +37,12 @@ def read_conllu(path_or_file: Readable, *, on_error: OnError = "raise") -> Sente
         path_or_file: a path, `-` for standard input, a binary or text file object, or lines of
             text. Gzip, bzip2 and xz are recognised by their content.
         on_error: "skip" passes over sentences that are not valid and counts them in `skipped`.
+        ignore_heads: where the HEADs of a sentence are no tree, read `_` for all of them.
 
     Raises:
         TreebankError: a sentence is not valid; names file, line, sentence and remedy.
     """
-    return SentenceReader(path_or_file, on_error=on_error)
+    return SentenceReader(path_or_file, on_error=on_error, ignore_heads=ignore_heads)
 
 
 class SentenceReader(Iterator[Sentence]):
@@ -51,11 +54,17 @@ class SentenceReader(Iterator[Sentence]):
         tail: blank lines at the end of a stream, which no sentence can own any more.
     """
 
-    def __init__(self, path_or_file: Readable, *, on_error: OnError = "raise") -> None:
+    def __init__(
+        self,
+        path_or_file: Readable,
+        *,
+        on_error: OnError = "raise",
+        ignore_heads: bool = False,
+    ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error must be "raise" or "skip": got {on_error!r}')
         self._source = Source(path_or_file)
-        self._skip = on_error == "skip"
+        self._skip, self._ignore_heads = on_error == "skip", ignore_heads
         self._line = 1
         self._layout: Layout | None = None
         #: Of rows with a wrong number of columns in CoNLL-U Plus, by line.
@@ -151,6 +160,9 @@ class SentenceReader(Iterator[Sentence]):
         line = self._line
         for piece in _pieces(data):
             found = _scan(piece)
+            if found is None and self._ignore_heads:
+                piece = without_heads(piece)
+                found = _scan(piece)
             if found is not None:
                 yield from self._split(found, mark, piece, line)
             else:

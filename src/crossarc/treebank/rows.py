@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from crossarc.treebank.columns import COLUMNS, ID
+from crossarc.treebank.columns import COLUMNS, HEAD, ID
 from crossarc.treebank.word import MultiwordToken
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "row_of_word",
     "spaced_text",
     "with_columns",
+    "without_heads",
     "word_rows",
 ]
 
@@ -65,6 +66,17 @@ def with_columns(body: bytes, written: Iterable[int], fields: Sequence[str]) -> 
         lines[number] = "\t".join(columns) + ("\r" if line.endswith("\r") else "")
         word += 1
     return "\n".join(lines).encode()
+
+
+def without_heads(data: bytes) -> bytes:
+    """The same lines with `_` for the HEADs of words."""
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines):
+        columns = line.split(b"\t")
+        if columns[ID].isdigit() and len(columns) > HEAD and columns[HEAD]:
+            columns[HEAD] = b"_"
+            lines[number] = b"\t".join(columns)
+    return b"\n".join(lines)
 
 
 def spaced_text(

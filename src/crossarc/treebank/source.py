@@ -57,6 +57,8 @@ class Source:
                 self._chunks = _binary_chunks(cast(BinaryIO, readable))
             else:
                 self._chunks = _text_chunks(cast(IO[str], readable), self.is_live)
+        elif not isinstance(readable, Iterable):
+            raise TypeError(f"expected a path, a file or lines of text: got {readable!r:.60}")
         else:
             self.is_live = _is_live(readable)
             self._chunks = _text_chunks(map(_closed_line, readable), self.is_live)

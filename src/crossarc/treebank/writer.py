@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from crossarc.errors import TreebankError
-from crossarc.treebank.arguments import require_sentences
+from crossarc.treebank.arguments import require_sentence, require_sentences
 from crossarc.treebank.plus import Layout, PlusSentence
 from crossarc.treebank.rows import BYTE_ORDER_MARK, missing_break
 from crossarc.treebank.sentence import Sentence
@@ -78,7 +78,7 @@ def write_conllu(
         gap = b""
         layout: Layout | None = None
         for sentence in sentences:
-            one = sentence if isinstance(sentence, Serialized) else Serialized.of(sentence)
+            one = sentence if isinstance(sentence, Serialized) else _serialized(sentence)
             raw = one.raw
             if count == 0 and one.layout is not None:
                 layout, raw = one.layout, one.layout.declare(raw)
@@ -89,6 +89,11 @@ def write_conllu(
             count += 1
         write(getattr(sentences, "tail", b""))
     return count
+
+
+def _serialized(sentence: Sentence) -> Serialized:
+    require_sentence(sentence, "what is written")
+    return Serialized.of(sentence)
 
 
 def _other_columns(one: Serialized, first: Layout | None) -> TreebankError:
@@ -124,6 +129,8 @@ def open_output(path_or_file: Writable, *, compress: bool = True) -> Iterator[_W
     interruption leaves what was there before. Devices and pipes are written to directly.
     """
     if not isinstance(path_or_file, str | os.PathLike):
+        if not hasattr(path_or_file, "write"):
+            raise TypeError(f"expected a path or a file to write to: got {path_or_file!r:.60}")
         yield _Write(path_or_file)
         return
     if os.fspath(path_or_file) == "-":

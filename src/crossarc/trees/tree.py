@@ -91,7 +91,7 @@ class Tree:
         return hash((self._heads.tobytes(), _label_key(self)))
 
     def __repr__(self) -> str:
-        labels = "" if self._labels is None else f", labels={list(self._labels)}"
+        labels = "" if self._labels is None else f", labels={np.asarray(self._labels).tolist()}"
         return f"Tree({self._heads.tolist()}{labels})"
 
     def _repr_svg_(self) -> str | None:

@@ -268,13 +268,33 @@ def test_wrong_questions() -> None:
     trees = ca.HigherOrderTrees(np.zeros((4, 4)))
     for call, message in (
         (lambda: trees.argmax("simplex"), "method must be one of dual, ilp"),
-        (lambda: trees.argmax(time_limit=-1), "time_limit must not be negative"),
-        (lambda: trees.argmax(time_limit=math.nan), "time_limit must not be negative"),
-        (lambda: trees.kbest(0), "k must be a whole number"),
+        (lambda: trees.argmax(time_limit=-1), "time_limit must be seconds from 0 up"),
+        (lambda: trees.argmax(time_limit=math.nan), "time_limit must be seconds from 0 up"),
+        (
+            lambda: trees.argmax(time_limit="1s"),
+            "time_limit must be seconds from 0 up, .* got '1s'",
+        ),
+        (lambda: trees.kbest(0), "k must be at least 1: got 0"),
+        (lambda: trees.kbest("2"), "k must be a whole number: got '2'"),
+        (lambda: trees.log_prob([0, 1, 1]), r"expected a Tree, as Tree\(heads\): got \[0, 1, 1\]"),
+        (lambda: trees.log_prob(ca.Tree([0, 1])), "the tree has 2 words, the scores 3"),
+        (lambda: trees.log_prob(ca.Tree([0, -1, 1])), "word 2 of the tree has no head"),
         (lambda: trees.marginals("sibling"), "part must be one of arc"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+def test_labels_of_a_tree_are_numbers_of_labels() -> None:
+    scores = np.zeros((3, 3, 2))
+    scores[0, 1] = -np.inf
+    trees = ca.HigherOrderTrees(scores)
+    for labels in (["a", "b"], [0, 2], [-1, 0]):
+        with pytest.raises(ca.ScoreError, match="labels of the tree must be numbers from 0 to 1"):
+            trees.log_prob(ca.Tree([2, 0], labels))
+    assert trees.log_prob(ca.Tree([2, 0], [1, 0])) == pytest.approx(math.log(1 / 4))
+    assert trees.log_prob(ca.Tree([2, 0])) == pytest.approx(0.0)
+    assert trees.log_prob(ca.Tree([0, 1])) == -math.inf
 
 
 def test_large_scores() -> None:

@@ -13,7 +13,7 @@ from support.brute_force import BruteForce
 from support.law_base import assert_close
 from support.score_strategies import Case, cases, partial_heads
 
-from crossarc import InfeasibleError, SpanningTrees, constrain
+from crossarc import InfeasibleError, ScoreError, SpanningTrees, constrain
 
 
 def log_partition(scores: Any, rule: str, **constraints: Any) -> float:
@@ -146,6 +146,32 @@ def test_out_of_range(constraints: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\d") as caught:
         constrain(np.zeros((4, 4, 2)), **constraints)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        ({"heads": {1: "2"}}, "word 1 cannot have head '2'"),
+        ({"heads": {1: 2.5}}, "word 1 cannot have head 2.5"),
+        ({"heads": {1: None}}, "word 1 cannot have head None"),
+        ({"heads": {"1": 2}}, "word '1' is not in 1..3"),
+        ({"heads": {np.int64(1): np.int64(9)}}, "word 1 cannot have head 9"),
+        ({"forbidden": (1, 2)}, r"forbidden must be arcs, \[\(h, m\), ...\]: got 1 among them"),
+        ({"forbidden": [(1, 2, 3)]}, "forbidden must be arcs"),
+        ({"forbidden": [(1, "2")]}, "word '2' is not in 1..3"),
+        ({"forbidden": 3}, "forbidden must be arcs"),
+        ({"labels": {1: "nsubj"}}, "word 1: label 'nsubj' is not in 0..1"),
+        ({"root": "1"}, "word '1' is not in 1..3"),
+    ],
+)
+def test_not_numbers(constraints: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScoreError, match=message):
+        constrain(np.zeros((4, 4, 2)), **constraints)
+
+
+def test_scores_of_several_sentences() -> None:
+    with pytest.raises(ScoreError, match="scores must be the numbers of one sentence"):
+        constrain([np.zeros((3, 3)), np.zeros((4, 4))], heads={1: 0})
 
 
 def test_labels_need_labelled_scores() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from crossarc.app.files import OnError, OnErrorOption, WorkersOption, check_writable, read_trees
+from crossarc.app.files import OnError, OnErrorOption, WorkersOption, check_model_file, read_trees
 
 __all__ = ["combine"]
 
@@ -35,7 +35,7 @@ def combine(
 
     if len(models) < 2:
         raise typer.BadParameter("give two models or more", param_hint="MODEL")
-    check_writable(output, "-o")
+    check_model_file(output, "-o", dev, *models)
     parsers = [Parser.load(model) for model in models]
     parser = Parser.combine(parsers, read_trees(dev, on_error), threads=workers)
     parser.save(output)

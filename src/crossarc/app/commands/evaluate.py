@@ -41,7 +41,7 @@ def evaluate(
             help="Another parse of the same words: is SYSTEM better by LAS, or only luckier?",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     source: SourceFormatOption = Format.conllu,
 ) -> None:
     """Score a parse against gold.

@@ -15,6 +15,7 @@ from crossarc.app.files import (
     Output,
     OutputFormatOption,
     WorkersOption,
+    check_model_file,
     check_writable,
     counted,
     stdin_once,
@@ -146,7 +147,7 @@ def induce(
     restarts: Annotated[
         int, typer.Option(min=1, help="Random starts; the most probable result is kept.")
     ] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of random starts.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random starts.")] = 0,
     prior: Annotated[
         float, typer.Option(min=0.0, help="Added to each expected count; above 0 for dmv.")
     ] = 0.1,
@@ -198,7 +199,9 @@ def induce(
         raise typer.BadParameter("several restarts need --start random", param_hint="--restarts")
     if name is ModelName.dmv and prior == 0.0:
         raise typer.BadParameter("must be above 0 for dmv", param_hint="--prior")
-    for path, flag in ((save, "--save"), (checkpoint, "--checkpoint"), (output, "-o")):
+    if save is not None:
+        check_model_file(str(save), "--save", file, test, start_trees)
+    for path, flag in ((checkpoint, "--checkpoint"), (output, "-o")):
         if path not in (None, "-"):
             check_writable(str(path), flag)
     learnt = _read(file, tokenized, model, punctuation, on_error)

@@ -39,7 +39,7 @@ def split(
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Deal at random; by default evenly, from the first on.", show_default=False
+            min=0, help="Deal at random; by default evenly, from the first on.", show_default=False
         ),
     ] = None,
     on_error: OnErrorOption = OnError.stop,

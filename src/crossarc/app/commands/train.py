@@ -16,7 +16,7 @@ from crossarc.app.files import (
     OnError,
     OnErrorOption,
     WorkersOption,
-    check_writable,
+    check_model_file,
     counted,
     read_trees,
     refused_options,
@@ -93,7 +93,7 @@ def train(
     passes: Annotated[
         int | None, typer.Option(min=1, help="Passes over the treebank, at most.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the order of sentences.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of sentences.")] = 0,
     workers: WorkersOption = None,
     on_error: OnErrorOption = OnError.stop,
     **of_kind: Any,
@@ -113,7 +113,7 @@ def train(
         find_kind(kind).build_options(given)
         seconds = None if budget is None else _seconds(budget)
     stdin_once(file, dev)
-    check_writable(output, "-o")
+    check_model_file(output, "-o", file, dev)
     sentences = read_trees(file, on_error)
     held_out = None if dev is None else read_trees(dev, on_error)
     _warn(file, sentences)

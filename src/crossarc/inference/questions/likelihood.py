@@ -15,8 +15,16 @@ from crossarc.trees import Tree
 
 if TYPE_CHECKING:
     from crossarc.inference.hooks import TreeHooks
+    from crossarc.inference.runtime.batch import Batch
 
-__all__ = ["arcs_of", "expected_attachment", "log_prob", "log_prob_by_parts", "log_prob_under"]
+__all__ = [
+    "arc_scores",
+    "arcs_of",
+    "expected_attachment",
+    "log_prob",
+    "log_prob_by_parts",
+    "log_prob_under",
+]
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +47,7 @@ def expected_attachment(trees: TreeHooks, tree: Any) -> float:
     def share(index: int) -> float:
         probabilities = trees._feasible_marginals(index, False)
         # Summed over labels, a probability may be rounded to more than 1.
-        return min(1.0, float(np.mean(arcs_of(trees, index, some[index], probabilities))))
+        return min(1.0, float(np.mean(arcs_of(trees._batch, index, some[index], probabilities))))
 
     return trees._each(share)
 
@@ -52,12 +60,7 @@ def log_prob_by_parts(trees: TreeHooks, index: int, tree: Tree) -> float:
         return -math.inf
     if not trees._in_support(tree):
         return -math.inf
-    if batch.labelled and tree.labels is None:
-        best = arcs_of(trees, index, tree, batch.square(index))
-        label_sums = arcs_of(trees, index, tree, batch.label_sum(index))
-        terms = [*best.tolist(), *np.log(label_sums).tolist()]
-    else:
-        terms = arcs_of(trees, index, tree, batch.scores(index)).tolist()
+    terms = arc_scores(batch, index, tree)
     if -math.inf in terms:
         return -math.inf
     terms += trees._factor_scores(index, tree)
@@ -79,17 +82,28 @@ def log_prob_under(
     return min(0.0, math.fsum([high, low, -total[0], -total[1]]))
 
 
-def arcs_of(trees: TreeHooks, index: int, tree: Tree, table: Floats) -> Floats:
+def arc_scores(batch: Batch, index: int, tree: Tree) -> list[float]:
+    """Numbers that sum to the score of the tree's arcs; labels summed over if the tree has none."""
+    if not batch.labelled or tree.labels is not None:
+        own: list[float] = arcs_of(batch, index, tree, batch.scores(index)).tolist()
+        return own
+    best = arcs_of(batch, index, tree, batch.square(index))
+    label_sums = arcs_of(batch, index, tree, batch.label_sum(index))
+    if best.min() == -np.inf:
+        return [-math.inf]
+    return [*best.tolist(), *np.log(label_sums).tolist()]
+
+
+def arcs_of(batch: Batch, index: int, tree: Tree, table: Floats) -> Floats:
     """The table's entries for the tree's arcs; labels summed over if the tree has none."""
-    if len(tree) != trees._batch.sizes[index]:
+    if len(tree) != batch.sizes[index]:
         raise ScoreError(
-            f"{trees._batch.name(index)}the tree has {len(tree)} words, the scores "
-            f"{trees._batch.sizes[index]}"
+            f"{batch.name(index)}the tree has {len(tree)} words, the scores {batch.sizes[index]}"
         )
     if not tree.is_complete:
         word = int(np.argmin(tree.heads)) + 1
         raise ScoreError(
-            f"{trees._batch.name(index)}word {word} of the tree has no head: give heads= for the "
+            f"{batch.name(index)}word {word} of the tree has no head: give heads= for the "
             "heads that are known"
         )
     words = np.arange(1, len(tree) + 1)

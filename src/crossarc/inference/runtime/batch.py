@@ -35,6 +35,7 @@ class Batch:
         self.labelled: list[Floats] = []
         self.is_batch = lengths is not None or isinstance(scores, list | tuple)
         if lengths is not None:
+            lengths = _whole(lengths)
             padded = _padded(scores, lengths)
             if padded.ndim == 3:
                 self._pack(padded, lengths)
@@ -157,6 +158,14 @@ class Batch:
     def scores(self, index: int) -> Floats:
         """A sentence's scores in the shape that was given, unusable entries -inf."""
         return self.labelled[index] if self.labelled else self.square(index)
+
+
+def _whole(lengths: Any) -> list[int]:
+    given = np.asarray(lengths)
+    if given.ndim != 1 or (given.size > 0 and given.dtype.kind not in "iu"):
+        raise ScoreError(f"lengths must be whole numbers, one a sentence: got {lengths!r}")
+    whole: list[int] = given.astype(np.int64).tolist()
+    return whole
 
 
 def _padded(scores: Scores, lengths: Sequence[int]) -> NDArray[Any]:

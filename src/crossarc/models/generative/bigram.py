@@ -26,6 +26,7 @@ from crossarc.models.generative.backoff import BackoffTable
 from crossarc.models.generative.corpus import Chunk, Corpus, Unit, Words
 from crossarc.models.generative.model import GenerativeModel, labelled_tree
 from crossarc.treebank import Sentence
+from crossarc.treebank.arguments import sentence_list
 from crossarc.treebank.synthetic.random_trees import levels, projective_heads, uniform_heads
 from crossarc.trees import Tree
 
@@ -103,7 +104,7 @@ class BigramModel(GenerativeModel):
             raise ValueError(f"smoothing must be 'interpolated' or 'additive': got {smoothing!r}")
         if strength is not None and not 0.0 <= strength < math.inf:
             raise ValueError(f"strength must be a number from 0 up: got {strength}")
-        sentences = list(sentences)
+        sentences = sentence_list(sentences, "what fit counts")
         units = self._learn_vocabulary(sentences)
         heads = np.concatenate([one.heads for one in sentences])
         if not (heads >= 0).any():

@@ -122,6 +122,10 @@ def read_tree(sentence: Annotated, unit: Unit) -> tuple[Sequence[str], Ints]:
     """
     if isinstance(sentence, Sentence):
         return words_of(sentence, unit), sentence.tree.heads
+    if not isinstance(sentence, tuple | list) or len(sentence) != 2:
+        raise ModelError(
+            f"a sentence with its tree is a Sentence or (words, heads): got {sentence!r:.60}"
+        )
     words, tree = sentence
     if len(tree) != len(words):
         raise ModelError(f"a tree of {len(tree)} words for a sentence of {len(words)} words")
