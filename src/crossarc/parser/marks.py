@@ -22,7 +22,8 @@ def write_tree(sentence: Sentence, heads: NDArray[np.int64], deprels: Sequence[s
     """Fill in HEAD and DEPREL, and remove what an earlier parse said of its certainty."""
     sentence.heads = heads
     sentence.deprels = deprels
-    if any(mark in field for field in sentence.misc for mark in _MARKS):
+    misc = "|".join(sentence.misc)
+    if any(mark in misc for mark in _MARKS):
         set_misc(sentence, {mark: [None] * len(sentence) for mark in _MARKS})
     set_comments(sentence, dict.fromkeys(_COMMENTS))
 
