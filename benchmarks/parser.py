@@ -3,11 +3,11 @@
     .venv-bench/bin/python benchmarks/parser.py [--orders] [FOLDER]
 
 On English-EWT, with the English model that comes with crossarc. Parsing is from tagged CoNLL-U to
-CoNLL-U, files read and written, one thread; the parsers take turns. Training is one log-linear
-pass over all of `train` with two threads, from sentences to a model. Commands run in processes of
-their own. Models of all orders are trained on Slovenian-SSJ, Latin-Perseus and
-Ancient_Greek-Perseus (with `--orders`, nothing else is measured). For quiet machines: beside each
-figure stands what is asked for.
+CoNLL-U, files read and written, one thread; the parsers take turns, and so do the questions (one
+tree, probabilities, min-risk tree, 5 best). Training is one log-linear pass over all of `train`
+with two threads, from sentences to a model. Commands run in processes of their own. Models of all
+orders are trained on Slovenian-SSJ, Latin-Perseus and Ancient_Greek-Perseus (with `--orders`,
+nothing else is measured). For quiet machines: beside each figure stands what is asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +27,7 @@ from support.harness import ROUNDS, medians, treebank_arguments
 from support.peer_parsers import peer_parsers
 
 import crossarc as ca
+from crossarc.parser.options import ParseKeywords
 
 COMMAND = Path(sys.executable).with_name("crossarc")
 EXAMPLES = 300  # sentences that peers learn from
@@ -77,6 +79,7 @@ def main() -> None:
         place = Path(name)
         if not only_orders:
             parse_files(folder, place)
+            questions(folder, place)
             parse_text(folder, place)
             waiting(folder, place)
             training(folder, place)
@@ -109,6 +112,31 @@ def parse_files(folder: Path, place: Path) -> None:
         beside = "" if name == "crossarc" else f" (crossarc: {ratio:.1f} times as fast)"
         speed = f"{words / seconds[name]:,.0f}"
         show(f"tagged CoNLL-U to CoNLL-U, words/s, {name}{beside}", speed, asked)
+
+
+def questions(folder: Path, place: Path) -> None:
+    """What is asked beside one tree, and what it costs."""
+    source = place / "dev.conllu"
+    words = sum(map(len, ca.read_conllu(source)))
+    parser = ca.load("en")
+
+    def parse(options: ParseKeywords) -> None:
+        ca.write_conllu(parser.parse(ca.read_conllu(source), **options), place / "out")
+
+    asked: dict[str, ParseKeywords] = {
+        "one tree": {"threads": 1},
+        "probabilities": {"threads": 1, "probabilities": True},
+        "min-risk tree": {"threads": 1, "min_risk": True},
+        "5 best trees": {"threads": 1, "kbest": 5},
+    }
+    for options in asked.values():
+        parse(options)
+    jobs = {name: partial(parse, options) for name, options in asked.items()}
+    seconds = medians(jobs)
+    for name in jobs:
+        ratio = seconds[name] / seconds["one tree"]
+        speed = f"{words / seconds[name]:,.0f}"
+        show(f"tagged CoNLL-U to CoNLL-U, words/s, {name} ({ratio:.2f} times one tree)", speed)
 
 
 def parse_text(folder: Path, place: Path) -> None:

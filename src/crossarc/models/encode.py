@@ -29,6 +29,7 @@ __all__ = [
     "checked_labels",
     "forbid_labels",
     "labels_metadata",
+    "permitted_counts",
     "permitted_labels",
     "seen_labels",
 ]
@@ -320,6 +321,12 @@ def permitted_labels(about: Fields, labels: int) -> NDArray[np.bool_]:
         if not row.any():
             raise ModelError(f"{name} of the model are none: train it again")
     return permitted
+
+
+def permitted_counts(permitted: NDArray[np.bool_]) -> tuple[int, int]:
+    """How many labels an arc of the root may have, and any other."""
+    at_root, elsewhere = permitted.sum(axis=1).tolist()
+    return at_root, elsewhere
 
 
 def forbid_labels(scores: NDArray[np.float64], heads: Ints, permitted: NDArray[np.bool_]) -> None:

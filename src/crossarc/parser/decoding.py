@@ -34,6 +34,7 @@ from crossarc.models.protocol import (
     tree_arcs,
     tree_label_log_probs,
 )
+from crossarc.parser.entropy import labelled_entropies
 from crossarc.parser.marks import set_comments, write_probabilities, write_tree
 from crossarc.parser.options import ParseOptions
 from crossarc.treebank import Sentence
@@ -50,11 +51,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Arcs with less probability add nothing to the entropy that four decimals could show.
-_NEGLIGIBLE = 1e-9
 # Heads with less probability have less than 1e-4 nats of information.
 _RARE = 1e-5
-_ARCS_AT_ONCE = 20_000
 # Sentences that need no estimate. Measured, for each arc: bytes and seconds of a core of scoring;
 # for n^3 = 1: those of a forest.
 _ALWAYS_FITS = 500
@@ -185,20 +183,23 @@ class ScoreDecoder:
         found = self._infer(sentences, batch, options)
         trees, marginals = found.trees, found.marginals
         label_log_probs = tree_label_log_probs(batch, [tree.heads for tree in trees])
-        label_entropies = None if marginals is None else _label_entropies(batch, marginals)
+        entropies: list[float] = []
+        if marginals is not None:
+            labels = len(self.model.labels)
+            entropies = labelled_entropies(batch, labels, marginals, found.entropies)
         for index, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
             logs = label_log_probs[index]
             labels = logs.argmax(axis=1)
             write_tree(sentence, tree.heads, _relations(self.model, sentence, labels, options))
             if found.is_approximate[index] and (options.min_risk or marginals is not None):
                 set_comments(sentence, _APPROXIMATE)
-            if marginals is not None and label_entropies is not None:
+            if marginals is not None:
                 heads, words = tree_arcs(tree.heads)
                 write_probabilities(
                     sentence,
                     marginals[index][heads, words],
                     np.exp(logs[words - 1, labels]),
-                    found.entropies[index] + label_entropies[index],
+                    entropies[index],
                 )
             yield sentence
 
@@ -415,26 +416,6 @@ def information_of_heads(trees: TreeDistribution[Any]) -> list[Floats]:
     information = trees.mutual_information(negligible=_RARE)
     tables = information if isinstance(information, list) else [information]
     return [table.sum(axis=1) for table in tables]
-
-
-def _label_entropies(batch: BatchScores, marginals: Sequence[Floats]) -> list[float]:
-    """What labels add to the entropies: that of each arc's labels, times its probability."""
-    arcs: list[ArcIndex] = []
-    for table in marginals:
-        # By modifier: arcs to the same word share features, whose weights are in the cache then.
-        modifiers, heads = np.nonzero(table.T > _NEGLIGIBLE)
-        arcs.append((heads.astype(np.int64), modifiers.astype(np.int64)))
-    # Log-probabilities of all labels need much memory: some sentences at a time.
-    part = np.cumsum([len(heads) for heads, _ in arcs]) // _ARCS_AT_ONCE
-    entropies = np.zeros(len(arcs))
-    none = np.empty(0, np.int64), np.empty(0, np.int64)
-    for number in np.unique(part):
-        own = [index if p == number else none for index, p in zip(arcs, part, strict=True)]
-        for k, logs in enumerate(batch.label_log_probs(own)):
-            probabilities = np.exp(logs)
-            entropy = -(probabilities * np.where(probabilities > 0.0, logs, 0.0)).sum(axis=1)
-            entropies[k] += marginals[k][own[k]] @ entropy
-    return entropies.tolist()
 
 
 def _relations(model: Model, sentence: Sentence, labels: Ints, options: ParseOptions) -> list[str]:

@@ -18,6 +18,7 @@ from crossarc.models.graph import GraphOptions
 from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel
 from crossarc.models.higher_order.objectives import Gradient, Trees, log_linear, max_margin
 from crossarc.models.higher_order.training import train_higher_order
+from crossarc.models.protocol import LabelEntropies, all_arcs
 from crossarc.parser.explanation import Contrast
 
 PARTLY = CROSSING.copy()
@@ -172,6 +173,19 @@ def test_an_unambiguous_language_is_learnt(order: int, learner: str) -> None:
         gold = next(one for one in unseen if one.forms == sentence.forms)
         assert sentence.heads.tolist() == gold.heads.tolist()
         assert sentence.deprels == gold.deprels
+
+
+def test_entropies_of_labels_are_those_of_the_probabilities(parser: Parser) -> None:
+    sentences = [WORKED, CROSSING, *toy_treebank(3, seed=8)]
+    batch = parser.model.score(sentences)  # type: ignore[attr-defined]
+    assert isinstance(batch, LabelEntropies)
+    assert batch.label_counts == tuple(parser.model.first.permitted.sum(axis=1))  # type: ignore[attr-defined]
+    arcs = [all_arcs(len(one)) for one in sentences]
+    pairs = zip(batch.label_entropies(arcs), batch.label_log_probs(arcs), strict=True)
+    for found, logs in pairs:
+        expected = -(np.exp(logs) * np.where(logs > -np.inf, logs, 0.0)).sum(axis=1)
+        assert_allclose(found, expected, atol=1e-12)
+        assert expected.max() > 0.01
 
 
 def test_a_saved_model_parses_the_same(parser: Parser, tmp_path: Path) -> None:

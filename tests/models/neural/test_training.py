@@ -218,6 +218,28 @@ def test_numpy_gives_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyP
         find_kind("neural").restore(tensors, again.model.metadata())
 
 
+@pytest.mark.parametrize("device", ["numpy", "cpu"])
+@pytest.mark.parametrize("pairs", [1, 500, 1 << 20])
+def test_entropies_are_those_of_the_probabilities(
+    device: str, pairs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores of some modifiers, or all, at a time; sentences of all lengths."""
+    module = f"crossarc.models.neural.{'torch' if device == 'cpu' else 'numpy'}_engine"
+    monkeypatch.setattr(f"{module}._SCORES_AT_ONCE", pairs)
+    monkeypatch.setenv("CROSSARC_DEVICE", device)
+    bank = sample()[:12]
+    Parser.train(bank, passes=2, **TINY).save(tmp_path / "model")
+    model: Any = Parser.load(tmp_path / "model").model
+    model.label_temperature = 0.3
+    model.permitted[1, 2:] = np.arange(len(model.labels) - 2) % 3 > 0
+    batch, arcs = model.score(bank), [all_arcs(len(sentence)) for sentence in bank]
+    assert batch.label_counts == tuple(model.permitted.sum(axis=1))
+    for found, logs in zip(batch.label_entropies(arcs), batch.label_log_probs(arcs), strict=True):
+        expected = -(np.exp(logs) * np.where(np.isneginf(logs), 0.0, logs)).sum(axis=1)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+        assert expected.max() > 0.1
+
+
 def test_what_is_refused() -> None:
     unknown = [Sentence.build(["a"], heads=[-1])]
     with pytest.raises(ModelError, match="nothing to learn from"):
@@ -249,6 +271,10 @@ def on_gpu(model: Any) -> Any:
 def test_a_gpu_gives_the_same_scores() -> None:
     parser = Parser.train(BANK, DEV, passes=3, **TINY)
     model: Any = parser.model
-    on_cpu = model.score(DEV).arcs
-    for one, other in zip(on_cpu, on_gpu(model).score(DEV).arcs, strict=True):
+    on_cpu, arcs = model.score(DEV), [all_arcs(len(sentence)) for sentence in DEV]
+    entropies = on_cpu.label_entropies(arcs)
+    batch = on_gpu(model).score(DEV)
+    for one, other in zip(on_cpu.arcs, batch.arcs, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)
+    for one, other in zip(entropies, batch.label_entropies(arcs), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-3)

@@ -89,8 +89,8 @@ def _relative_to_likeliest(probabilities: Floats, scores: Floats) -> tuple[Float
     Returns:
         The references, one a word; and p (score - reference) of the parts with p > 0.
     """
-    by_word = np.moveaxis(probabilities, 1, 0)[1:].reshape(len(probabilities) - 1, -1)
-    scores_by_word = np.moveaxis(scores, 1, 0)[1:].reshape(len(scores) - 1, -1)
+    by_word = probabilities.swapaxes(0, 1)[1:].reshape(len(probabilities) - 1, -1)
+    scores_by_word = scores.swapaxes(0, 1)[1:].reshape(len(scores) - 1, -1)
     likeliest = by_word.argmax(axis=1)
     reference: Floats = scores_by_word[np.arange(len(likeliest)), likeliest]
     words, columns = np.nonzero(by_word)

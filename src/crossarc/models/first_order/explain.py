@@ -195,7 +195,7 @@ def _arc_slot(feature: _Feature, bits: int) -> int:
 
 
 def _label_slot(feature: _Feature, bits: int) -> int:
-    """As `label_window`, counted from the beginning of the template's group."""
+    """As `label_slot`."""
     met = meet(*feature.halves, _key_hash(feature.key.number))
     return met >> (32 - (bits - ALIGNMENT)) << ALIGNMENT
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import READ_INT, kernel, subkernel
 from crossarc.learning.tables import GROUPS
+from crossarc.models.features import MISSING
+from crossarc.models.first_order.windows import add_windows
 from crossarc.models.hashing import pair_slot
 from crossarc.models.slots import (
     MOST_KEYS,
@@ -24,17 +26,14 @@ from crossarc.models.slots import (
     TAGS,
     arc_keys,
     key_hashes,
-    key_range,
     word_halves,
 )
 
 __all__ = [
     "ALIGNMENT",
     "ARCS",
-    "label_window",
-    "label_workspace",
+    "label_slot",
     "log_softmax",
-    "prepare_arc",
     "score_labels",
 ]
 
@@ -53,52 +52,79 @@ ALIGNMENT = 3
 
 
 @subkernel()
-def label_workspace(plan: Ints) -> tuple[Halves, Ints, Ints]:
-    """Arrays for one arc: halves of its two words, counts of tags between them, keys."""
-    return (
-        np.empty((2, plan.shape[0]), np.uint32),
-        np.zeros((2, TAGS), np.int64),
-        np.empty(MOST_KEYS, np.int64),
-    )
+def label_slot(head: np.uint32, modifier: np.uint32, key: np.uint32, bits: int) -> int:
+    """Where the weights of a feature begin in its part, given the halves of words and the key."""
+    slot = pair_slot(np.uint32(head ^ key), modifier, bits - ALIGNMENT)
+    return int(np.int64(slot) << ALIGNMENT)
 
 
 @subkernel()
-def prepare_arc(
+def _ordered_templates(plan: Ints, bounds: Ints) -> tuple[Ints, Ints]:
+    """The templates that read the modifier alone, then those that read the head too.
+
+    Returns:
+        Templates in that order, and where runs of them end: those with distance, the others of two
+        words and those of tags between, first of the modifier's own, then of those of pairs.
+    """
+    order, ends = np.empty(bounds[2], np.int64), np.empty(6, np.int64)
+    known = 0
+    for reads_head in range(2):
+        t = 0
+        for group in range(3):
+            while t < bounds[group]:
+                if (plan[t, 0, 0] != MISSING) == (reads_head == 1):
+                    order[known] = t
+                    known += 1
+                t += 1
+            ends[3 * reads_head + group] = known
+    return order, ends
+
+
+@subkernel()
+def _run(k: int, reads_head: int, ends: Ints) -> tuple[int, int]:
+    """The run of ordered templates that the k-th key of an arc is conjoined with."""
+    begin = ends[2] if reads_head else 0
+    own = 3 * reads_head
+    if k == 0:
+        return begin, ends[own + 1]
+    return (begin, ends[own]) if k == 1 else (ends[own + 1], ends[own + 2])
+
+
+@subkernel()
+def _ordered_halves(
     codes: Ints,
-    row: int,
-    h: int,
-    m: int,
+    start: int,
     plan: Ints,
-    first: int,
-    step: int,
-    tag: int,
-    tags: int,
-    workspace: tuple[Halves, Ints, Ints],
-) -> int:
-    """Fill in the halves and keys of an arc; returns how many keys it has."""
-    halves, counts, found = workspace
-    flat, width = codes.reshape(-1), codes.shape[1]
-    word_halves(flat, (row + h) * width, plan, 0, first, step, halves, 0)
-    word_halves(flat, (row + m) * width, plan, 1, first, step, halves, 1)
-    counts[1, :] = 0
-    for i in range(min(h, m) + 1, max(h, m)):
-        counts[1, codes[row + i, tag] % TAGS] += 1
-    return arc_keys(h, m, counts, 0, 1, tags, found)
+    side: int,
+    order: Ints,
+    scratch: Halves,
+    out: Halves,
+    i: int,
+) -> None:
+    """out[i, j]: a word's half of the j-th template in an order, as `word_halves`."""
+    word_halves(codes, start, plan, side, 0, 1, scratch, 0)
+    for j in range(order.shape[0]):
+        out[i, j] = scratch[0, order[j]]
 
 
 @subkernel()
-def label_window(halves: Halves, key: np.uint32, t: int, bits: int, part: int) -> int:
-    """Where the weights of template t's feature begin."""
-    slot = pair_slot(np.uint32(halves[0, t] ^ key), halves[1, t], bits - ALIGNMENT)
-    return int((t % GROUPS) * part + (np.int64(slot) << ALIGNMENT))
-
-
-@subkernel(reorder=True)
-def _add_window(weights: Weights, offset: int, sums: Singles) -> None:
-    # A slice, because its indices cannot be negative: with offset + k there are no vectors.
-    window = weights[offset : offset + sums.shape[0]]
-    for k in range(sums.shape[0]):
-        sums[k] += np.float32(window[k])
+def _find_windows(
+    heads: Halves,
+    h: int,
+    modifier: Halves,
+    key: np.uint32,
+    run: tuple[int, int],
+    parts: Ints,
+    bits: int,
+    windows: Ints,
+    known: int,
+) -> int:
+    """Append where the windows of a run of templates begin; returns how many there are then."""
+    first = run[0]
+    for j in range(first, run[1]):
+        slot = label_slot(heads[h, j], modifier[0, j], key, bits)
+        windows[known + j - first] = parts[j] + slot
+    return known + run[1] - first
 
 
 def _score_labels(
@@ -117,7 +143,10 @@ def _score_labels(
     begin: int,
     end: int,
 ) -> None:
-    """out[a, l]: the score of label l for arcs a in begin..end-1, O(templates labels) each.
+    """out[a - begin, l]: the score of label l for arcs a in begin..end-1, O(templates labels) each.
+
+    Fastest where arcs to the same modifier follow each other: what depends on it alone is summed
+    once for each key.
 
     Args:
         codes: (rows, atoms), see `Encoded`; `rows` has the row of the root for each arc.
@@ -126,25 +155,63 @@ def _score_labels(
         bits: windows begin in the first 2**bits weights of each part.
         scale: what weights are multiplied by.
     """
-    part = weights.shape[0] // GROUPS
-    workspace = label_workspace(plan)
-    sums = np.empty(out.shape[1], np.float32)
-    hashes = key_hashes()
+    flat, atoms = codes.reshape(-1), codes.shape[1]
+    order, ends = _ordered_templates(plan, bounds)
+    parts = (order % GROUPS) * (weights.shape[0] // GROUPS)
+    longest = 0
     for a in range(begin, end):
-        count = prepare_arc(
-            codes, rows[a], heads[a], modifiers[a], plan, 0, 1, tag, tags, workspace
-        )
-        sums[:] = 0.0
-        for k in range(count):
-            first, last = key_range(k, bounds)
-            for t in range(first, last):
-                _add_window(
-                    weights,
-                    label_window(workspace[0], hashes[workspace[2][k]], t, bits, part),
-                    sums,
+        longest = max(longest, heads[a])
+    of_heads = np.empty((longest + 1, order.shape[0]), np.uint32)
+    of_modifier = np.empty((1, order.shape[0]), np.uint32)
+    scratch = np.empty((1, plan.shape[0]), np.uint32)
+    hashes, found = key_hashes(), np.empty(MOST_KEYS, np.int64)
+    windows, of_keys = np.empty(MOST_KEYS * order.shape[0], np.int64), np.empty(MOST_KEYS, np.int64)
+    width = -(-out.shape[1] >> ALIGNMENT) << ALIGNMENT
+    # Sums of the modifier's own windows by key, and of which modifier; of which row heads are.
+    own, sums = np.empty(hashes.shape[0] * width, np.float32), np.empty(width, np.float32)
+    summed, hashed = np.full(hashes.shape[0], -1), np.full(longest + 1, -1)
+    counts = np.zeros((2, TAGS), np.int64)
+    last = -1
+    for a in range(begin, end):
+        row, h, m = rows[a], heads[a], modifiers[a]
+        if row + m != last:
+            last = row + m
+            _ordered_halves(flat, last * atoms, plan, 1, order, scratch, of_modifier, 0)
+        if hashed[h] != row:
+            hashed[h] = row
+            _ordered_halves(flat, (row + h) * atoms, plan, 0, order, scratch, of_heads, h)
+        counts[1, :] = 0
+        for i in range(min(h, m) + 1, max(h, m)):
+            counts[1, codes[row + i, tag] % TAGS] += 1
+        keys = arc_keys(h, m, counts, 0, 1, tags, found)
+        for k in range(keys):
+            key = found[k]
+            of_keys[k] = key * width
+            if summed[key] != last:
+                summed[key] = last
+                known = _find_windows(
+                    of_heads, h, of_modifier, hashes[key], _run(k, 0, ends), parts, bits, windows, 0
                 )
+                own[key * width : (key + 1) * width] = 0.0
+                add_windows(weights, windows, known, own, key * width, width)
+        known = 0
+        for k in range(keys):
+            known = _find_windows(
+                of_heads,
+                h,
+                of_modifier,
+                hashes[found[k]],
+                _run(k, 1, ends),
+                parts,
+                bits,
+                windows,
+                known,
+            )
+        sums[:] = 0.0
+        add_windows(own, of_keys, keys, sums, 0, width)
+        add_windows(weights, windows, known, sums, 0, width)
         for k in range(out.shape[1]):
-            out[a, k] = sums[k] * scale
+            out[a - begin, k] = sums[k] * scale
 
 
 #: `_score_labels` for each type of weights, as in `arcs`.

@@ -21,6 +21,7 @@ from crossarc.models.encode import (
     checked_labels,
     forbid_labels,
     labels_metadata,
+    permitted_counts,
     permitted_labels,
     seen_labels,
 )
@@ -28,7 +29,7 @@ from crossarc.models.features import arc_plan, label_plan
 from crossarc.models.first_order.explain import LinearFeatures
 from crossarc.models.first_order.labels import log_softmax
 from crossarc.models.first_order.scorers import TABLE_BITS, Arcs, ArcScorer, LabelScorer, Scorer
-from crossarc.models.protocol import ArcIndex, Described
+from crossarc.models.protocol import ArcIndex, Described, of_sentences
 from crossarc.models.slots import TAGS
 from crossarc.models.storage import check_format
 from crossarc.treebank import Sentence
@@ -115,6 +116,10 @@ class LinearModel(Described):
         if self.label_temperature != 1.0:
             scores /= self.label_temperature
         return self.permitted_log_probs(scores, arcs.heads)
+
+    def label_entropies(self, arcs: Arcs, threads: int | None = None) -> Floats:
+        """H(l | h, m) of any arcs, in nats."""
+        return self.label_scorer.entropies(arcs, self.permitted, self.label_temperature, threads)
 
     def permitted_log_probs(self, scores: Floats, heads: Ints) -> Floats:
         """Scores of labels to log-probabilities, in place; those never seen on an arc have none."""
@@ -204,5 +209,14 @@ class LinearScores:
     def label_log_probs(self, arcs: Sequence[ArcIndex]) -> list[Floats]:
         """log p(l | h, m) of some arcs of each sentence: an array (arcs, labels) a sentence."""
         table = self._model.label_log_probs(Arcs.of_batch(self._encoded, arcs), self._threads)
-        ends = np.cumsum([len(heads) for heads, _ in arcs])
-        return np.split(table, ends[:-1]) if len(arcs) else []
+        return of_sentences(table, arcs)
+
+    def label_entropies(self, arcs: Sequence[ArcIndex]) -> list[Floats]:
+        """H(l | h, m) of some arcs of each sentence, in nats."""
+        found = self._model.label_entropies(Arcs.of_batch(self._encoded, arcs), self._threads)
+        return of_sentences(found, arcs)
+
+    @property
+    def label_counts(self) -> tuple[int, int]:
+        """How many labels an arc of the root may have, and any other."""
+        return permitted_counts(self._model.permitted)

@@ -38,7 +38,7 @@ LEAST_DERIVATIVE = 1e-4
 TABLE_BITS = 5 + GROUPS.bit_length() - 1, 30
 _ALL: Bools = np.empty(0, np.bool_)
 # Arcs are labelled in pieces of this size, so that threads have work to share.
-_PIECE = 256
+_PIECE = 1024
 
 
 class Scorer:
@@ -202,8 +202,28 @@ class LabelScorer(Scorer):
         out = np.empty((len(arcs), self.labels))
 
         def work(begin: int, end: int) -> None:
-            last = min(end * _PIECE, len(arcs))
-            score(self.weights, self.scale, out, begin * _PIECE, last)
+            first, last = begin * _PIECE, min(end * _PIECE, len(arcs))
+            score(self.weights, self.scale, out[first:last], first, last)
+
+        over_ranges(work, [1.0] * -(-len(arcs) // _PIECE), threads)
+        return out
+
+    def entropies(
+        self, arcs: Arcs, permitted: Bools, temperature: float, threads: int | None = None
+    ) -> Floats:
+        """Of the labels of each arc, in nats; arguments as of `label_entropies`."""
+        from crossarc.models.entropies import label_entropies
+
+        score = self._on(score_labels[self.weights.dtype], arcs)
+        out = np.empty(len(arcs))
+
+        def work(begin: int, end: int) -> None:
+            scores = np.empty((_PIECE, self.labels))
+            for first in range(begin * _PIECE, min(end * _PIECE, len(arcs)), _PIECE):
+                part = slice(first, min(first + _PIECE, len(arcs)))
+                own = scores[: part.stop - first]
+                score(self.weights, self.scale, own, first, part.stop)
+                label_entropies(own, arcs.heads[part], permitted, temperature, out[part])
 
         over_ranges(work, [1.0] * -(-len(arcs) // _PIECE), threads)
         return out

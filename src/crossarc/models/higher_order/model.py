@@ -21,7 +21,7 @@ from crossarc.inference.constraints import constrain
 from crossarc.inference.factors import Parts
 from crossarc.inference.pruning import prune
 from crossarc.models.checks import Fields, weights_fit
-from crossarc.models.encode import Encoded
+from crossarc.models.encode import Encoded, permitted_counts
 from crossarc.models.features import arc_plan
 from crossarc.models.first_order.model import LinearModel
 from crossarc.models.first_order.scorers import TABLE_BITS, Arcs, ArcScorer, LabelScorer, Scorer
@@ -30,7 +30,7 @@ from crossarc.models.higher_order.explain import FactoredFeatures
 from crossarc.models.higher_order.parts import PartList, PartScorer
 from crossarc.models.higher_order.templates import FACTOR_NAMES, part_plan
 from crossarc.models.kinds import RootRule
-from crossarc.models.protocol import ArcIndex, Described
+from crossarc.models.protocol import ArcIndex, Described, of_sentences
 from crossarc.models.storage import check_format
 from crossarc.once import once
 from crossarc.treebank import Sentence
@@ -284,9 +284,17 @@ class FactoredScores:
     def label_log_probs(self, arcs: Sequence[ArcIndex]) -> list[Floats]:
         """log p(l | h, m) of some arcs of each sentence: an array (arcs, labels) a sentence."""
         some = Arcs.of_batch(self._encoded, arcs)
-        table = self._model.first.label_log_probs(some, self._threads)
-        ends = np.cumsum([len(heads) for heads, _ in arcs])
-        return np.split(table, ends[:-1]) if len(arcs) else []
+        return of_sentences(self._model.first.label_log_probs(some, self._threads), arcs)
+
+    def label_entropies(self, arcs: Sequence[ArcIndex]) -> list[Floats]:
+        """H(l | h, m) of some arcs of each sentence, in nats."""
+        some = Arcs.of_batch(self._encoded, arcs)
+        return of_sentences(self._model.first.label_entropies(some, self._threads), arcs)
+
+    @property
+    def label_counts(self) -> tuple[int, int]:
+        """How many labels an arc of the root may have, and any other."""
+        return permitted_counts(self._model.first.permitted)
 
     def tree_label_log_probs(self, trees: Sequence[Ints]) -> list[Floats]:
         """log p(l | tree, m) of each word of each sentence, given the heads of its tree."""

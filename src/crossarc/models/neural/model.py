@@ -21,15 +21,18 @@ from crossarc.models.encode import (
     checked_labels,
     forbid_labels,
     labels_metadata,
+    permitted_counts,
     permitted_labels,
 )
 from crossarc.models.neural.inputs import Batch, Inputs, Shape, Vocabularies, length_batches
 from crossarc.models.protocol import ArcIndex, Described
 from crossarc.models.storage import check_format
+from crossarc.once import once
 from crossarc.treebank import Sentence
 
 __all__ = ["Engine", "NeuralModel", "NeuralScores"]
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -59,6 +62,11 @@ class Engine(Protocol):
         self, vectors: Any, rows: Ints, heads: Ints, modifiers: Ints, threads: int | None
     ) -> Floats:
         """Scores of the labels of given arcs of a batch, (arcs, labels)."""
+
+    def label_entropies(
+        self, vectors: Any, permitted: Bools, temperature: float, threads: int | None
+    ) -> Floats:
+        """Entropies [h, m] of the labels of all arcs of a batch, as of `label_entropies`."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all weights."""
@@ -209,6 +217,28 @@ class NeuralScores:
             for number, part in zip(numbers.tolist(), parts, strict=True):
                 result[number] = part
         return result
+
+    def label_entropies(self, arcs: Sequence[ArcIndex]) -> list[Floats]:
+        """H(l | h, m) of some arcs of each sentence, in nats."""
+        return [table[own] for table, own in zip(self._entropies, arcs, strict=True)]
+
+    @once
+    def _entropies(self) -> list[Floats]:
+        """Entropies [h, m] of the labels of all arcs of each sentence, which cost little more."""
+        model = self._model
+        tables: list[Floats] = [np.empty((0, 0))] * len(self.arcs)
+        for numbers, vectors in self._groups:
+            found = model.engine.label_entropies(
+                vectors, model.permitted, model.label_temperature, self._threads
+            )
+            for number, table in zip(numbers.tolist(), found, strict=True):
+                tables[number] = table
+        return tables
+
+    @property
+    def label_counts(self) -> tuple[int, int]:
+        """How many labels an arc of the root may have, and any other."""
+        return permitted_counts(self._model.permitted)
 
     def _log_probs(self, vectors: Any, rows: Ints, heads: Ints, modifiers: Ints) -> Floats:
         model = self._model

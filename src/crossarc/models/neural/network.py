@@ -77,6 +77,14 @@ class Biaffine(nn.Module):  # type: ignore[misc]  # torch is not there for every
         left = (_with_one(heads) @ flat).view(-1, classes, size)
         return (left @ _with_one(modifiers).unsqueeze(2)).squeeze(2)
 
+    def tables(self, heads: Tensor, modifiers: Tensor) -> Tensor:
+        """Scores of all pairs, (batch, modifiers, classes, heads)."""
+        classes, size = self.weight.shape[:2]
+        # U (modifier; 1) of each class once a modifier, not once a pair.
+        right = _with_one(modifiers) @ self.weight.permute(2, 0, 1).reshape(size, classes * size)
+        pairs = right.view(len(heads), -1, size) @ _with_one(heads).transpose(1, 2)
+        return pairs.view(len(heads), -1, classes, heads.shape[1])
+
 
 class Network(nn.Module):  # type: ignore[misc]
     """From a batch of codes to scores.

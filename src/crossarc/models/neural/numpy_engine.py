@@ -13,16 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.models.encode import BOUNDARY
+from crossarc.models.entropies import label_entropies
 from crossarc.models.neural.inputs import COLUMNS, Batch, Shape
 from crossarc.treebank import Sentence
 
 __all__ = ["NumpyEngine"]
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 _NEGATIVE_SLOPE = np.float32(0.1)  # of leaky ReLUs
+# Scores of labels that stay in a cache.
+_SCORES_AT_ONCE = 1 << 16
 
 
 class NumpyEngine:
@@ -54,6 +58,33 @@ class NumpyEngine:
         left = (_with_one(vectors[0][rows, heads]) @ flat).reshape(-1, classes, size)
         right = _with_one(vectors[1][rows, modifiers])
         return (left @ right[:, :, None])[:, :, 0].astype(np.float64)
+
+    def label_entropies(
+        self, vectors: Any, permitted: Bools, temperature: float, threads: int | None
+    ) -> Floats:
+        """Entropies [h, m] of the labels of all arcs of a batch."""
+        weight = self._weights["label_scores.weight"]
+        classes, size = weight.shape[:2]
+        flat = weight.transpose(2, 0, 1).reshape(size, classes * size)
+        heads, modifiers = (_with_one(one) for one in vectors)
+        width = heads.shape[1]
+        step = 1 + _SCORES_AT_ONCE // (width * classes)
+        out = np.empty((len(heads), width, width))
+        for table, of_heads, of_modifiers in zip(out, heads, modifiers, strict=True):
+            for first in range(0, width, step):
+                some = of_modifiers[first : first + step]
+                # U (modifier; 1) of each label once a modifier, not once an arc.
+                scores = of_heads @ (some @ flat).reshape(-1, size).T
+                found = np.empty(width * len(some))
+                label_entropies(
+                    scores.reshape(len(found), classes).astype(np.float64),
+                    np.repeat(np.arange(width), len(some)),
+                    permitted,
+                    temperature,
+                    found,
+                )
+                table[:, first : first + step] = found.reshape(width, len(some))
+        return out
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all weights."""

@@ -19,8 +19,12 @@ from crossarc.treebank import Sentence
 
 __all__ = ["TorchEngine", "default_device", "restored_engine", "torch_threads"]
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+# Scores of labels that are in memory at a time.
+_SCORES_AT_ONCE = 1 << 20
 
 
 class TorchEngine:
@@ -62,6 +66,25 @@ class TorchEngine:
             r, h, m = (torch.from_numpy(o).to(self.device) for o in (rows, heads, modifiers))
             scores = self.network.label_table(of_heads[r, h], of_modifiers[r, m])
             table: Floats = scores.double().cpu().numpy()
+        return table
+
+    def label_entropies(
+        self, vectors: Any, permitted: Bools, temperature: float, threads: int | None
+    ) -> Floats:
+        """Entropies [h, m] of the labels of all arcs of a batch."""
+        heads, modifiers = vectors
+        sentences, width = heads.shape[:2]
+        step = 1 + _SCORES_AT_ONCE // (sentences * width * permitted.shape[1])
+        with torch.inference_mode(), torch_threads(threads):
+            at_root = torch.arange(width, device=self.device) == 0
+            of_root, others = torch.from_numpy(~permitted).to(self.device).unsqueeze(2)
+            forbidden = torch.where(at_root, of_root, others)
+            parts = []
+            for some in modifiers.split(step, 1):
+                scores = self.network.label_scores.tables(heads, some).double() / temperature
+                logs = scores.masked_fill(forbidden, -torch.inf).log_softmax(2)
+                parts.append(torch.special.entr(logs.exp()).sum(2))
+            table: Floats = torch.cat(parts, 1).transpose(1, 2).cpu().numpy()
         return table
 
     def state(self) -> dict[str, NDArray[Any]]:
