@@ -48,7 +48,7 @@ Ints = NDArray[np.int64]
 
 def problem_of(one: Sentence) -> tuple[Problem, Ints]:
     """And all of its arcs."""
-    problem = ca.HigherOrderTrees(one.scores, threads=1, **one.factors)._problems[0]
+    problem = ca.HigherOrderTrees(one.scores, threads=1, **one.factors)._problem(0)
     return problem, np.ones(len(problem.score), np.int64)
 
 
@@ -223,7 +223,7 @@ def peer() -> None:
         for _ in range(10):
             one = sentence(rng, n, NAMES[:1], root=n)
             trees = ca.HigherOrderTrees(one.scores, root="multi", threads=1, **one.factors)
-            problem = trees._problems[0]
+            problem = trees._problem(0)
             graph, variables = PFactorGraph(), []
             for score in problem.score.tolist():
                 variables.append(graph.create_binary_variable())

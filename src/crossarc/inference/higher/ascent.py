@@ -27,19 +27,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.exact import two_sum
 from crossarc.inference.higher.automata import best_counts, combine_best, solve_list, trace
 from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.lists import counts_modifiers, list_of, table_shape, tables_of
-from crossarc.inference.higher.problem import PROBLEM, Problem
+from crossarc.inference.higher.problem import Problem
 from crossarc.inference.higher.substitution import WorkingTree, improve, working_tree
 from crossarc.inference.spanning.edmonds.argmax import FIELDS, MULTI, SINGLE, best_tree
-from crossarc.kernels import kernel, subkernel
+from crossarc.kernels import subkernel
 
-__all__ = ["Shares", "StepRule", "ascend"]
+__all__ = ["Shares", "StepRule", "ascend", "meets"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -117,10 +116,6 @@ class _Workspace(NamedTuple):
     node: Ints
     real: Floats
     rows: Floats
-
-
-_INTS, _FLOATS = types.int64[::1], types.float64[::1]
-_RULE = types.NamedTuple((types.float64, _FLOATS), StepRule)
 
 
 @subkernel()
@@ -258,7 +253,7 @@ def _tree_value(tree: Floats, heads: Ints) -> float:
 
 
 @borrowing(inline=True)
-def _meets(score: float, bound: float, tolerance: float) -> bool:
+def meets(score: float, bound: float, tolerance: float) -> bool:
     """Whether no tree under the bound is better than one with the score."""
     if score == -np.inf:
         return bound == -np.inf
@@ -305,7 +300,7 @@ def _run(
         patience = 0 if total < bound else patience + 1
         bound = min(bound, total)
         norm, count = _subgradient(problem, state, heads, arcs, gradient)
-        if _meets(score, bound, tolerance) or norm == 0.0:
+        if meets(score, bound, tolerance) or norm == 0.0:
             return bound, score, i + 1
         if rule.first_rate > 0.0:
             rule.state[0] += total > last
@@ -318,18 +313,7 @@ def _run(
     return bound, score, iterations
 
 
-@kernel(
-    types.Tuple((types.float64, types.float64, types.int64))(
-        PROBLEM,
-        _INTS,
-        *[_FLOATS] * 3,
-        _RULE,
-        _INTS,
-        types.float64,
-        types.int64,
-        types.float64,
-    )
-)
+@subkernel()
 def ascend(
     problem: Problem,
     allowed: Ints,

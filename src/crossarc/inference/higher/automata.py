@@ -39,13 +39,13 @@ from crossarc.inference.higher.lists import (
 )
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.projective.automata.layout import pair, triple
-from crossarc.kernels import READ_FLOAT, kernel
+from crossarc.kernels import READ_FLOAT, kernel, subkernel
 
 __all__ = [
     "AutomatonMarginals",
     "best_counts",
+    "best_marginals",
     "combine_best",
-    "marginals_best",
     "marginals_sum",
     "solve_list",
     "trace",
@@ -302,22 +302,20 @@ _inside_best = _inside(_max)
 combine_best, _ = _combinations(_max)
 
 _SIGNATURE = types.void(PROBLEM, READ_FLOAT, READ_FLOAT, types.boolean, *[_FLOATS] * 5)
-marginals_best = kernel(_SIGNATURE, name="marginals_best")(_marginals(_max))
+best_marginals: Any = subkernel()(_marginals(_max))
 marginals_sum = kernel(_SIGNATURE, name="marginals_sum")(_marginals(_log_add))
 
 
 class AutomatonMarginals:
-    """Results of `marginals_best` or `marginals_sum`, as logarithms.
+    """Results of `marginals_sum`, as logarithms.
 
     Args:
-        kernel: one of the two.
-        weights, into, rootless: as for the kernels.
+        weights, into, rootless: as for the kernel.
         parts: whether pairs and triples are asked for.
     """
 
     def __init__(
         self,
-        kernel: Any,
         problem: Problem,
         weights: Floats,
         into: Floats,
@@ -333,7 +331,7 @@ class AutomatonMarginals:
         self.totals = np.empty(len(problem.limits))
         self.leaving, self.entering = np.empty(len(weights)), np.empty(len(into))
         self.pairs, self.triples = np.empty(pairs), np.empty(len(problem.triple) if parts else 0)
-        kernel(
+        marginals_sum(
             problem,
             weights,
             into,

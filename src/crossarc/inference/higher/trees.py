@@ -23,11 +23,12 @@ from crossarc.inference.higher.beliefs import (
     bp_options,
     propagate,
 )
-from crossarc.inference.higher.branching import TOLERANCE, Solution, solve
-from crossarc.inference.higher.problem import FACTORS, FactorTable, Problem, problem_of
+from crossarc.inference.higher.branching import TOLERANCE, Solution, solve, solve_some, start_all
+from crossarc.inference.higher.packing import arcs_of, only_arcs, problems_of
+from crossarc.inference.higher.problem import FACTORS, Arcs, Problem, Problems, problem_view
 from crossarc.inference.higher.ranking import ranked
+from crossarc.inference.higher.tables import FactorTable, tree_scores
 from crossarc.inference.projective.automata.factor import layout_of
-from crossarc.inference.projective.automata.layout import Layout
 from crossarc.inference.projective.model import read_limits
 from crossarc.inference.runtime.answers import Answers
 from crossarc.inference.runtime.batch import Batch, Scores
@@ -107,7 +108,7 @@ class HigherOrderTrees:
         self._limits = None if max_modifiers is None else read_limits(max_modifiers, self._batch)
         given = (sibling, grandchild, grand_sibling, tri_sibling)
         self._factors = {
-            factor.name: FactorTable(factor, one, self._batch, self._layouts)
+            factor.name: FactorTable(factor, one, self._batch, self._arcs)
             for factor, one in zip(FACTORS, given, strict=True)
             if one is not None
         }
@@ -137,6 +138,8 @@ class HigherOrderTrees:
             raise ValueError(f"method must be one of {known}: got {method!r}")
         if time_limit is not None and not time_limit >= 0:
             raise ValueError(f"time_limit must not be negative: got {time_limit}")
+        if method == "dual" and time_limit is None:
+            return self._listed(self._best_trees())
         return self._each(lambda index: self._argmax(index, method, time_limit))
 
     def kbest(self, k: int) -> Any:
@@ -199,23 +202,25 @@ class HigherOrderTrees:
 
     # Sentence `index`.
 
-    @once
-    def _layouts(self) -> list[Layout]:
-        layouts = []
-        for index in range(len(self._batch)):
-            n = self._batch.width(index) - 1
-            limits = np.full(n + 1, n) if self._limits is None else self._limits[index].copy()
-            if self.root == "single":
-                limits[0] = min(1, limits[0])
-            layouts.append(layout_of(self._batch.scores(index), limits))
-        return layouts
+    def _node_limits(self, index: int) -> Ints:
+        n = self._batch.width(index) - 1
+        limits = np.full(n + 1, n) if self._limits is None else self._limits[index].copy()
+        if self.root == "single":
+            limits[0] = min(1, limits[0])
+        return limits
 
     @once
-    def _problems(self) -> list[Problem]:
-        return [
-            problem_of(layout, self._batch.square(index), self._tables(index))
-            for index, layout in enumerate(self._layouts)
-        ]
+    def _arcs(self) -> Arcs:
+        limits = [self._node_limits(index) for index in range(len(self._batch))]
+        return arcs_of(self._batch.arcs, self._batch.sizes, limits)
+
+    @once
+    def _problems(self) -> Problems:
+        tables = {name: (one.values, one.offsets) for name, one in self._factors.items()}
+        return problems_of(self._arcs, self._batch.arcs, tables)
+
+    def _problem(self, index: int) -> Problem:
+        return problem_view(self._problems, index)
 
     def _tables(self, index: int) -> dict[str, Floats]:
         return {name: one.table(index) for name, one in self._factors.items()}
@@ -229,7 +234,9 @@ class HigherOrderTrees:
         return self._answers.all(self._propagate)
 
     def _each(self, answer: Callable[[int], T]) -> T | list[T]:
-        answers = self._answers.all(answer)
+        return self._listed(self._answers.all(answer))
+
+    def _listed(self, answers: list[T]) -> T | list[T]:
         return answers if self._batch.is_batch else answers[0]
 
     def _feasible(self, index: int, answer: T | None) -> T:
@@ -240,11 +247,34 @@ class HigherOrderTrees:
             )
         return answer
 
+    def _best_trees(self) -> list[Tree]:
+        """By dual decomposition, of all sentences, many in a call."""
+        problems, progress = self._problems, start_all(self._problems)
+
+        def some(begin: int, end: int) -> list[Tree]:
+            found = solve_some(problems, progress, begin, end)
+            return self._solutions(begin, found, TOLERANCE)
+
+        return self._answers.ranges(some)
+
+    def _first_heads(self) -> list[Ints]:
+        """The heads of trees that are nearly always the best, from one round of steps."""
+        problems, progress = self._problems, start_all(self._problems)
+
+        def some(begin: int, end: int) -> list[Any]:
+            found = solve_some(problems, progress, begin, end, tighten=False, rounds=1)
+            return [
+                self._substitution(index) if one.heads is None else one.heads
+                for index, one in enumerate(found, begin)
+            ]
+
+        return self._answers.ranges(some)
+
     def _argmax(self, index: int, method: Method, time_limit: float | None) -> Tree:
         if method == "bp" and time_limit != 0:
             return self._min_risk(index)
         deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        problem = self._problems[index]
+        problem = self._problem(index)
         if method == "substitution" or time_limit == 0:
             heads = self._feasible(index, self._substitution(index))
             return self._tree(index, heads, math.inf, TOLERANCE)
@@ -252,35 +282,65 @@ class HigherOrderTrees:
             from crossarc.inference.higher.ilp import solve_ilp
 
             found = solve_ilp(problem, self._substitution(index), deadline)
-            return self._solution(index, found, _ILP_TOLERANCE)
-        return self._solution(index, solve(problem, deadline=deadline), TOLERANCE)
+            return self._solutions(index, [found], _ILP_TOLERANCE)[0]
+        return self._solutions(index, [solve(problem, deadline=deadline)], TOLERANCE)[0]
 
-    def _solution(self, index: int, found: Solution, tolerance: float) -> Tree:
-        """The tree of a solution; where only its bound was found in time, that of substitution."""
-        if found.heads is None and found.bound > -math.inf:
-            found.heads = self._substitution(index)
-        heads = self._feasible(index, found.heads)
-        return self._tree(index, heads, found.bound, tolerance)
+    def _solutions(self, begin: int, found: list[Solution], tolerance: float) -> list[Tree]:
+        """The trees of sentences `begin`, ...; that of substitution where only a bound was found
+        in time.
+        """
+        heads = []
+        for index, one in enumerate(found, begin):
+            if one.heads is None and one.bound > -math.inf:
+                one.heads = self._substitution(index)
+            heads.append(self._feasible(index, one.heads))
+        scores = tree_scores(
+            self._arcs,
+            self._batch.arcs,
+            self._factors,
+            np.concatenate(heads),
+            begin,
+            begin + len(found),
+        )
+        terms, count, place, trees = scores.reshape(-1).tolist(), scores.shape[1], 0, []
+        for index, (one, own) in enumerate(zip(found, heads, strict=True), begin):
+            end = place + count * len(own)
+            tree = Tree._trusted(_sealed(own), self._best_labels(index, own))
+            trees.append(_certified(tree, exact_sum(terms[place:end]), one.bound, tolerance))
+            place = end
+        return trees
+
+    def _best_labels(self, index: int, heads: Ints, scores: Floats | None = None) -> Ints | None:
+        """The best labels of a tree under `scores`, by default the model's; None without labels."""
+        from crossarc.inference.runtime.scoring import best_labels
+
+        if not self._batch.labelled:
+            return None
+        own = self._batch.scores(index) if scores is None else scores
+        return _sealed(best_labels(own)[1][heads, np.arange(1, len(heads) + 1)])
 
     def _tree(
         self, index: int, heads: Ints, bound: float, tolerance: float, scores: Floats | None = None
     ) -> Tree:
         """A tree with its best labels under `scores`, by default the model's, and certificate."""
-        from crossarc.inference.runtime.scoring import best_labels
+        labels = self._best_labels(index, heads, scores)
+        tree = Tree._trusted(_sealed(heads), labels)
+        terms = [*self._cells(index, tree).tolist(), *self._parts_of(index, heads)]
+        return _certified(tree, exact_sum(terms), bound, tolerance)
 
-        own, words = self._batch.scores(index), np.arange(1, len(heads) + 1)
-        labels: Ints | None = None
-        if own.ndim == 3:
-            labels = best_labels(own if scores is None else scores)[1][heads, words]
-            labels.flags.writeable = False
-        cells = own[heads, words] if labels is None else own[heads, words, labels]
-        parts = [x for one in self._factors.values() for x in one.of_tree(index, heads)]
-        heads.flags.writeable = False
-        tree = Tree._trusted(heads, labels)
-        tree.score = exact_sum([*cells.tolist(), *parts])
-        tree.bound = max(float(bound), tree.score)
-        tree.is_optimal = bool(tree.bound - tree.score <= tolerance * max(1.0, abs(tree.score)))
-        return tree
+    def _cells(self, index: int, tree: Tree) -> Floats:
+        """The scores of a tree's arcs; without labels, under scores that have labels, of all."""
+        own, words = self._batch.scores(index), np.arange(1, len(tree.heads) + 1)
+        if tree.labels is None:
+            return own[tree.heads, words]
+        return own[tree.heads, words, np.asarray(tree.labels)]
+
+    def _parts_of(self, index: int, heads: Ints) -> list[float]:
+        """The scores of the parts of a tree over allowed arcs; 0 for some that it lacks."""
+        arcs = self._batch.arcs
+        scores = tree_scores(self._arcs, arcs, self._factors, heads, index, index + 1)
+        parts: list[float] = scores[:, 1:].reshape(-1).tolist()
+        return parts
 
     def _substitution(self, index: int) -> Ints | None:
         """The better of the trees from two starts: the best spanning and the best projective tree.
@@ -291,7 +351,7 @@ class HigherOrderTrees:
         from crossarc.inference.higher.substitution import best_substitution
         from crossarc.inference.spanning.edmonds.argmax import best_heads
 
-        problem = self._problems[index]
+        problem = self._problem(index)
         spanning = best_heads(self._batch.square(index), self.root == "single")
         if spanning[0] < 0:
             return None
@@ -303,7 +363,8 @@ class HigherOrderTrees:
         from crossarc.inference.projective import ProjectiveTrees
         from crossarc.inference.projective.automata.system import most_instances
 
-        names, layout = set(self._factors), self._layouts[index]
+        names = set(self._factors)
+        layout = layout_of(self._batch.scores(index), self._node_limits(index))
         grand = bool(names & {"grandchild", "grand_sibling"})
         if most_instances(layout, grand, "tri_sibling" in names) > _MOST_INSTANCES:
             return None
@@ -319,7 +380,7 @@ class HigherOrderTrees:
         return heads
 
     def _ranked(self, index: int, k: int) -> Iterator[Tree]:
-        trees = ranked(self._problems[index], self._batch.scores(index))
+        trees = ranked(self._problem(index), self._batch.scores(index))
         first = self._feasible(index, next(trees, None))
         return (
             self._tree(index, heads, bound, TOLERANCE, scores)
@@ -327,7 +388,7 @@ class HigherOrderTrees:
         )
 
     def _propagate(self, index: int) -> Beliefs:
-        batch, problem = self._batch, self._problems[index]
+        batch, problem = self._batch, self._problem(index)
         scores = batch.square(index)
         # Belief propagation does not notice that there is no tree within the limits of modifiers
         # and without forbidden parts.
@@ -337,8 +398,7 @@ class HigherOrderTrees:
         if batch.labelled:
             with np.errstate(divide="ignore"):
                 scores = scores + np.log(batch.label_sum(index))
-        tables, layout = self._tables(index), self._layouts[index]
-        return propagate(problem, scores, layout, tables, **self._bp_options)
+        return propagate(problem, scores, self._tables(index), **self._bp_options)
 
     def _forbidding(self, index: int) -> dict[str, FactorTable]:
         """The factors that forbid parts."""
@@ -373,16 +433,13 @@ class HigherOrderTrees:
         own, heads = self._batch.scores(index), tree.heads
         if len(heads) != len(own) - 1:
             raise ValueError(f"the tree has {len(heads)} words, the scores {len(own) - 1}")
-        words = np.arange(1, len(own))
-        cells = own[heads, words]
-        if own.ndim == 3:
-            labels = tree.labels
-            total = np.logaddexp.reduce(cells, axis=1)
-            cells = total if labels is None else cells[words - 1, np.asarray(labels)]
+        cells = self._cells(index, tree)
+        if cells.ndim == 2:
+            cells = np.logaddexp.reduce(cells, axis=1)
         counts = np.bincount(heads, minlength=len(own))
-        if (counts > self._layouts[index].limits).any() or (cells == -np.inf).any():
+        if (counts > self._node_limits(index)).any() or (cells == -np.inf).any():
             return -math.inf
-        parts = [x for one in self._factors.values() for x in one.of_tree(index, heads)]
+        parts = self._parts_of(index, heads)
         if -math.inf in parts:
             return -math.inf
         return exact_sum([*cells.tolist(), *parts]) - self._beliefs[index].log_partition
@@ -404,9 +461,25 @@ class HigherOrderTrees:
         if self._limits is None and not forbidding:
             heads = best_heads(np.ascontiguousarray(arcs), self.root == "single")
             return heads if heads[0] >= 0 else None
-        tables = {name: weighted(one.table(index), 0.0) for name, one in forbidding.items()}
-        problem = problem_of(self._layouts[index], arcs, tables)
-        return solve(problem).heads
+        tables = {}
+        for name, one in forbidding.items():
+            table = weighted(one.table(index), 0.0)
+            tables[name] = table, np.array([0, len(table)])
+        own = only_arcs(self._arcs, index)
+        problems = problems_of(own, np.ascontiguousarray(arcs).reshape(-1), tables)
+        return solve(problem_view(problems, 0)).heads
+
+
+def _sealed(array: Ints) -> Ints:
+    array.flags.writeable = False
+    return array
+
+
+def _certified(tree: Tree, score: float, bound: float, tolerance: float) -> Tree:
+    """With its score and an upper bound on all trees."""
+    tree.score, tree.bound = score, max(float(bound), score)
+    tree.is_optimal = bool(tree.bound - score <= tolerance * max(1.0, abs(score)))
+    return tree
 
 
 def _expectation(probabilities: Floats, scores: Floats) -> float:
