@@ -68,21 +68,59 @@ def _log_add(x: float, y: float) -> float:
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
 
+@borrowing(inline=True)
+def _fold_max(x: float, f: Floats, begin: int, scores: Floats, first: int, count: int) -> float:
+    """`fold` for max, whose order is free: four at a time, which need not wait for each other."""
+    y, z, u, whole = x, x, x, count - count % 4
+    for t in range(0, whole, 4):
+        x = _max(x, f[begin + t] + scores[first + t])
+        y = _max(y, f[begin + t + 1] + scores[first + t + 1])
+        z = _max(z, f[begin + t + 2] + scores[first + t + 2])
+        u = _max(u, f[begin + t + 3] + scores[first + t + 3])
+    for t in range(whole, count):
+        x = _max(x, f[begin + t] + scores[first + t])
+    return _max(_max(x, y), _max(z, u))
+
+
+def _fold(plus: Callable[[float, float], float]) -> Any:
+    if plus is _max:
+        return _fold_max
+
+    @borrowing(inline=True)
+    def fold(x: float, f: Floats, begin: int, scores: Floats, first: int, count: int) -> float:
+        """x plus all f[begin + t] + scores[first + t] with t < count."""
+        for t in range(count):
+            x = plus(x, f[begin + t] + scores[first + t])
+        return x
+
+    return fold
+
+
 def _uncounted_inside(plus: Callable[[float, float], float]) -> Any:
+    fold = _fold(plus)
+
     @borrowing()
     def uncounted_inside(
         own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
     ) -> None:
-        """`inside` for lists without counts and triples, which are most."""
+        """`inside` for lists without counts, which are most."""
         f[0], total[0] = 0.0, 0.0 if own.may_be_empty else -np.inf
         for m in range(1, own.size + 1):
-            w, x = weight_of(own, tables, weights, m), -np.inf
-            if w > -np.inf:
-                first = own.pair + pair(m, 0)
-                for s in range(min(m, own.before + 1)):
-                    x = plus(x, f[s] + tables.pair[first + s])
-                total[0] = plus(total[0], w + x)
-            f[m] = w + x
+            w, first = weight_of(own, tables, weights, m), own.pair + pair(m, 0)
+            if not own.has_triples:
+                x, count = -np.inf, min(m, own.before + 1)
+                if w > -np.inf:
+                    x = fold(x, f, 0, tables.pair, first, count)
+                    total[0] = plus(total[0], w + x)
+                f[m] = w + x
+                continue
+            for s in range(min(m, own.before + 1)):
+                x, state = 0.0, pair(m, s)
+                if s > 0 and w > -np.inf:
+                    begin, triples = pair(s, 0), own.triple + triple(m, s, 1)
+                    x = fold(f[begin], f, begin + 1, tables.triple, triples, s - 1)
+                f[state] = w + tables.pair[first + s] + x
+                total[0] = plus(total[0], f[state])
 
     return uncounted_inside
 
@@ -95,7 +133,7 @@ def _inside(plus: Callable[[float, float], float]) -> Any:
         own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
     ) -> None:
         """F by [q, state], and V by q."""
-        if not own.has_triples and own.counted == 0:
+        if own.counted == 0:
             uncounted_inside(own, tables, weights, f[0], total)
             return
         counts = own.most + 1

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.errors import InfeasibleError
 from crossarc.inference.factors import GRAND_SIBLING, SIBLING, TRI_SIBLING
 from crossarc.inference.higher.automata import AutomatonMarginals
 from crossarc.inference.higher.problem import Problem
@@ -97,18 +98,25 @@ def bp_options(tolerance: float, iterations: int) -> dict[str, Any]:
 
 def spanning_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:
     """All spanning trees."""
-    trees = SpanningTrees(scores, root="single" if is_single else "multi", threads=1)
-    total = trees.log_partition()
-    return total, trees.log_marginals() if total > -math.inf else scores
+    return _sums(SpanningTrees(scores, root="single" if is_single else "multi", threads=1), scores)
 
 
 def projective_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:
     """All projective trees: beliefs are then those of a projective model."""
     from crossarc.inference.projective import ProjectiveTrees
 
-    trees = ProjectiveTrees(scores, root="single" if is_single else "multi", threads=1)
-    total = trees.log_partition()
-    return total, trees.log_marginals() if total > -math.inf else scores
+    return _sums(
+        ProjectiveTrees(scores, root="single" if is_single else "multi", threads=1), scores
+    )
+
+
+def _sums(trees: Any, scores: Floats) -> tuple[float, Floats]:
+    """log Z comes with the marginals."""
+    try:
+        logs = trees.log_marginals()
+    except InfeasibleError:
+        return -math.inf, scores
+    return trees.log_partition(), logs
 
 
 def propagate(
