@@ -133,7 +133,7 @@ def remainder(given: list[Group] | None) -> None:
             problem, allowed = problem_of(one)
             problems, rule = joined(problem), polyak(True)
             whole = begin_search(problems, rule)
-            options = {"first_rate": rule.first_rate, "rounds": 12, "excludes": True}
+            options: Any = {"first_rate": rule.first_rate, "rounds": 12, "excludes": True}
             run_rounds(problems, whole, 0, 1, TOLERANCE / 2, **options)
             if not whole.is_open[0]:
                 continue
@@ -225,9 +225,9 @@ def peer() -> None:
     for n in (10, 20, 40, 60):
         rng = np.random.default_rng(n)
         batch = [sentence(rng, n, NAMES[:1], root=n) for _ in range(_BATCH)]
-        options: dict[str, Any] = {"root": "multi", "threads": 1}
+        options: Any = {"root": "multi", "threads": 1}
         ones = [ca.HigherOrderTrees(one.scores, **one.factors, **options) for one in batch]
-        factors = {name: [one.factors[name] for one in batch] for name in NAMES[:1]}
+        factors: Any = {name: [one.factors[name] for one in batch] for name in NAMES[:1]}
         trees = ca.HigherOrderTrees([one.scores for one in batch], **factors, **options)
         graphs = [ad3_graph(one._problem(0)) for one in ones]
         # What is packed once, as AD3's graphs are.

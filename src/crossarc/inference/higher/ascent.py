@@ -31,12 +31,12 @@ from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.exact import two_sum
 from crossarc.inference.higher.automata import best_counts, combine_best, solve_list, trace
-from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.lists import counts_modifiers, list_of, table_shape, tables_of
 from crossarc.inference.higher.problem import Problem
 from crossarc.inference.higher.substitution import WorkingTree, adopt, improve, working_tree
 from crossarc.inference.spanning.edmonds.argmax import FIELDS, MULTI, SINGLE, best_tree
 from crossarc.kernels import subkernel
+from crossarc.kernels.borrowing import borrowing
 
 __all__ = ["Shares", "StepRule", "ascend", "meets"]
 

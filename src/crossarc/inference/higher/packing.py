@@ -8,7 +8,6 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.problem import (
     ARC_STARTS,
     ARCS,
@@ -26,6 +25,7 @@ from crossarc.inference.higher.problem import (
 )
 from crossarc.inference.projective.automata.layout import pair, triple
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+from crossarc.kernels.borrowing import borrowing
 
 __all__ = ["arcs_at", "arcs_of", "node_pairs", "only_arcs", "problems_of"]
 
@@ -261,12 +261,12 @@ def _problems_of(
     starts[:, :3] = arcs.starts
     for i in range(count):
         _sizes(arcs_at(arcs, i), has, sizes)
-        own = offsets[:, i + 1] - offsets[:, i]
+        parts = offsets[:, i + 1] - offsets[:, i]
         starts[i + 1, CONTEXT_STARTS] = starts[i, CONTEXT_STARTS] + sizes[0]
-        starts[i + 1, UNARY_STARTS] = starts[i, UNARY_STARTS] + sizes[1] + own[1]
-        given = own[2] if has[2] else own[0]
-        starts[i + 1, PAIR_STARTS] = starts[i, PAIR_STARTS] + sizes[2] + given
-        starts[i + 1, TRIPLE_STARTS] = starts[i, TRIPLE_STARTS] + own[3]
+        starts[i + 1, UNARY_STARTS] = starts[i, UNARY_STARTS] + sizes[1] + parts[1]
+        shared = parts[2] if has[2] else parts[0]
+        starts[i + 1, PAIR_STARTS] = starts[i, PAIR_STARTS] + sizes[2] + shared
+        starts[i + 1, TRIPLE_STARTS] = starts[i, TRIPLE_STARTS] + parts[3]
     nodes, total = starts[count, NODE_STARTS], starts[count, ARC_STARTS]
     contexts = starts[count, CONTEXT_STARTS]
     score, context_of = np.empty(total), np.empty(total, np.int64)
@@ -343,4 +343,5 @@ def problems_of(arcs: Arcs, scores: Floats, tables: Mapping[str, tuple[Floats, I
     given = [tables.get(factor.name, none) for factor in FACTORS]
     has = np.array([factor.name in tables for factor in FACTORS])
     offsets = np.array([one for _, one in given])
-    return _problems_of(arcs, scores, has, *(one for one, _ in given), offsets)
+    sibling, grandchild, grand_sibling, tri_sibling = (one for one, _ in given)
+    return _problems_of(arcs, scores, has, sibling, grandchild, grand_sibling, tri_sibling, offsets)

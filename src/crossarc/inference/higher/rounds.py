@@ -8,7 +8,7 @@ better than the best one known.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -89,9 +89,9 @@ def begin_search(problems: Problems, rule: StepRule, allowed: Ints | None = None
 def part_of(progress: Progress, problems: Problems, index: int) -> Progress:
     """Of one sentence, without a copy."""
     (node, _, arc), (last, _, last_arc) = problems.starts[index : index + 2, :3].tolist()
-    by_arc = [one[arc:last_arc] for one in progress[:4]]
-    by_sentence = [one[index : index + 1] for one in progress[5:]]
-    return Progress(*by_arc, progress.heads[node:last], *by_sentence)
+    by_arc: list[Any] = [one[arc:last_arc] for one in progress[:4]]
+    by_sentence: list[Any] = [one[index : index + 1] for one in progress[5:]]
+    return Progress._make([*by_arc, progress.heads[node:last], *by_sentence])
 
 
 @subkernel()

@@ -17,10 +17,10 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.projective.automata.layout import pair, triple
 from crossarc.kernels import kernel, subkernel
+from crossarc.kernels.borrowing import borrowing
 
 __all__ = ["WorkingTree", "adopt", "best_substitution", "improve", "substitute", "working_tree"]
 

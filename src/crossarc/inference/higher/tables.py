@@ -19,12 +19,12 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.factors import Factor, FactorScores, Given, Parts
-from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.packing import arcs_at, node_pairs
 from crossarc.inference.higher.problem import ARCS, FACTORS, SQUARE_STARTS, Arcs
 from crossarc.inference.projective.automata.layout import pair, triple
 from crossarc.inference.runtime.batch import Batch
 from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+from crossarc.kernels.borrowing import borrowing
 
 __all__ = ["FactorTable", "locate_parts", "part_cells", "tree_scores"]
 
@@ -64,14 +64,15 @@ def _begin_parts(own: Arcs, kind: int, begin: Ints) -> int:
 @subkernel()
 def _most_begins(arcs: Arcs) -> int:
     """The longest array that `_begin_parts` needs."""
-    return max(arcs.first.shape[0], arcs.head.shape[0])
+    return int(max(arcs.first.shape[0], arcs.head.shape[0]))
 
 
 @borrowing(inline=True)
 def _rank(own: Arcs, h: int, m: int) -> int:
     """Of a modifier in its list, 0 where the arc is not allowed."""
     a = own.arc[h * own.limits.shape[0] + m]
-    return a - own.first[2 * h + int(m > h)] + 1 if a >= 0 else 0
+    rank: int = a - own.first[2 * h + int(m > h)] + 1 if a >= 0 else 0
+    return rank
 
 
 @borrowing()

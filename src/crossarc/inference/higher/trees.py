@@ -4,44 +4,29 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError
 from crossarc.inference.arithmetic.exact import exact_sum
-from crossarc.inference.face import facts
-from crossarc.inference.factors import Given, weighted
-from crossarc.inference.higher.beliefs import (
-    BP_ITERATIONS,
-    BP_TOLERANCE,
-    NO_TREES,
-    Beliefs,
-    bp_options,
-    propagate,
-)
+from crossarc.inference.factors import weighted
 from crossarc.inference.higher.branching import TOLERANCE, Solution, solve, solve_some, start_all
-from crossarc.inference.higher.packing import arcs_of, only_arcs, problems_of
-from crossarc.inference.higher.problem import FACTORS, Arcs, Problem, Problems, problem_view
+from crossarc.inference.higher.packing import only_arcs, problems_of
+from crossarc.inference.higher.problem import problem_view
 from crossarc.inference.higher.ranking import ranked
-from crossarc.inference.higher.tables import FactorTable, tree_scores
+from crossarc.inference.higher.sums import TreeSums
+from crossarc.inference.higher.tables import tree_scores
 from crossarc.inference.projective.automata.factor import layout_of
-from crossarc.inference.projective.model import read_limits
-from crossarc.inference.runtime.answers import Answers
-from crossarc.inference.runtime.batch import Batch, Scores
-from crossarc.inference.typed import Root, check_root
-from crossarc.once import once
-from crossarc.parallel import thread_count
 from crossarc.trees import Tree
 
 __all__ = ["HigherOrderTrees", "Method"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-T = TypeVar("T")
 Method = Literal["dual", "ilp", "substitution", "bp"]
 
 # Certificates of the integer programme allow for the tolerances of its solver.
@@ -50,7 +35,7 @@ _ILP_TOLERANCE = 1e-6
 _MOST_INSTANCES = 5_000_000
 
 
-class HigherOrderTrees:
+class HigherOrderTrees(TreeSums):
     """All dependency trees over a sentence, crossing arcs included, under higher-order factors.
 
     To find the best tree is NP-hard (docs/hardness.md), so each method returns a tree with an upper
@@ -83,39 +68,6 @@ class HigherOrderTrees:
         ScoreError: a wrong shape, NaN, or plus infinity.
         ValueError: another argument that makes no sense.
     """
-
-    def __init__(
-        self,
-        scores: Scores,
-        *,
-        root: Root = "single",
-        sibling: Given | Sequence[Given] | None = None,
-        grandchild: Given | Sequence[Given] | None = None,
-        grand_sibling: Given | Sequence[Given] | None = None,
-        tri_sibling: Given | Sequence[Given] | None = None,
-        max_modifiers: Any = None,
-        lengths: Sequence[int] | None = None,
-        bp_tolerance: float = BP_TOLERANCE,
-        bp_iterations: int = BP_ITERATIONS,
-        threads: int | None = None,
-    ) -> None:
-        check_root(root)
-        if threads is not None:
-            thread_count(threads)
-        self.root: Root = root
-        self._bp_options = bp_options(bp_tolerance, bp_iterations)
-        self._batch, self._threads = Batch(scores, lengths), threads
-        self._limits = None if max_modifiers is None else read_limits(max_modifiers, self._batch)
-        given = (sibling, grandchild, grand_sibling, tri_sibling)
-        self._factors = {
-            factor.name: FactorTable(factor, one, self._batch, self._arcs)
-            for factor, one in zip(FACTORS, given, strict=True)
-            if one is not None
-        }
-
-    def __repr__(self) -> str:
-        arguments = [*self._factors, *([] if self._limits is None else ["max_modifiers"])]
-        return f"<HigherOrderTrees: {', '.join(facts(self._batch, self.root, arguments))}>"
 
     # Best trees.
 
@@ -154,98 +106,11 @@ class HigherOrderTrees:
             return self._ranked(0, int(k))
         return self._each(lambda index: list(self._ranked(index, int(k))))
 
-    # Sums over trees, by belief propagation.
-
-    def log_partition(self) -> Any:
-        """The Bethe approximation of the log of the summed weight of all trees; -inf without one.
-
-        Exact with arc scores only.
-        """
-        return self._each(lambda index: self._beliefs[index].log_partition)
-
-    def marginals(self, part: str = "arc") -> Any:
-        """Approximate probability of each arc, in the shape of the scores; read-only.
-
-        Exact with arc scores only.
-
-        Args:
-            part: "arc", or a factor for its parts: in its shape, or for `Parts` one number each.
-        """
-        if part != "arc" and part not in self._factors:
-            known = ", ".join(["arc", *self._factors])
-            raise ValueError(f"part must be one of {known}: got {part!r}")
-        return self._each(lambda index: self._marginals(index, part))
-
     def min_risk(self) -> Any:
         """The tree with the highest expected number of right arcs (and labels), by `marginals`."""
         return self._each(self._min_risk)
 
-    def entropy(self) -> Any:
-        """The Bethe approximation of the entropy, in nats: log Z minus the expected score."""
-        return self._each(self._entropy)
-
-    def log_prob(self, tree: Tree | Sequence[Tree]) -> Any:
-        """The score of a tree minus the Bethe approximation of log Z; for a batch, of a list.
-
-        Args:
-            tree: without labels under labelled scores, their weights are summed; -inf for a tree
-                that is not possible.
-        """
-        trees = [tree] if isinstance(tree, Tree) else list(tree)
-        if self._batch.is_batch == isinstance(tree, Tree) or len(trees) != len(self._batch):
-            raise ValueError(f"log_prob takes {len(self._batch)} trees, as there are sentences")
-        return self._each(lambda index: self._log_prob(index, trees[index]))
-
-    def convergence(self) -> Any:
-        """How belief propagation ended: iterations, the largest change of a message in the last."""
-        return self._each(lambda index: self._beliefs[index].convergence)
-
     # Sentence `index`.
-
-    def _node_limits(self, index: int) -> Ints:
-        n = self._batch.width(index) - 1
-        limits = np.full(n + 1, n) if self._limits is None else self._limits[index].copy()
-        if self.root == "single":
-            limits[0] = min(1, limits[0])
-        return limits
-
-    @once
-    def _arcs(self) -> Arcs:
-        limits = [self._node_limits(index) for index in range(len(self._batch))]
-        return arcs_of(self._batch.arcs, self._batch.sizes, limits)
-
-    @once
-    def _problems(self) -> Problems:
-        tables = {name: (one.values, one.offsets) for name, one in self._factors.items()}
-        return problems_of(self._arcs, self._batch.arcs, tables)
-
-    def _problem(self, index: int) -> Problem:
-        return problem_view(self._problems, index)
-
-    def _tables(self, index: int) -> dict[str, Floats]:
-        return {name: one.table(index) for name, one in self._factors.items()}
-
-    @once
-    def _answers(self) -> Answers:
-        return Answers((self._batch.sizes**3 + 1000).tolist(), self._threads)
-
-    @once
-    def _beliefs(self) -> list[Beliefs]:
-        return self._answers.all(self._propagate)
-
-    def _each(self, answer: Callable[[int], T]) -> T | list[T]:
-        return self._listed(self._answers.all(answer))
-
-    def _listed(self, answers: list[T]) -> T | list[T]:
-        return answers if self._batch.is_batch else answers[0]
-
-    def _feasible(self, index: int, answer: T | None) -> T:
-        if answer is None:
-            raise InfeasibleError(
-                f"{self._batch.name(index)}no tree is possible: too many arcs are forbidden, or "
-                "constraints contradict each other"
-            )
-        return answer
 
     def _best_trees(self) -> list[Tree]:
         """By dual decomposition, of all sentences, many in a call."""
@@ -328,20 +193,6 @@ class HigherOrderTrees:
         terms = [*self._cells(index, tree).tolist(), *self._parts_of(index, heads)]
         return _certified(tree, exact_sum(terms), bound, tolerance)
 
-    def _cells(self, index: int, tree: Tree) -> Floats:
-        """The scores of a tree's arcs; without labels, under scores that have labels, of all."""
-        own, words = self._batch.scores(index), np.arange(1, len(tree.heads) + 1)
-        if tree.labels is None:
-            return own[tree.heads, words]
-        return own[tree.heads, words, np.asarray(tree.labels)]
-
-    def _parts_of(self, index: int, heads: Ints) -> list[float]:
-        """The scores of the parts of a tree over allowed arcs; 0 for some that it lacks."""
-        arcs = self._batch.arcs
-        scores = tree_scores(self._arcs, arcs, self._factors, heads, index, index + 1)
-        parts: list[float] = scores[:, 1:].reshape(-1).tolist()
-        return parts
-
     def _substitution(self, index: int) -> Ints | None:
         """The better of the trees from two starts: the best spanning and the best projective tree.
 
@@ -387,63 +238,6 @@ class HigherOrderTrees:
             for heads, scores, bound in chain([first], islice(trees, k - 1))
         )
 
-    def _propagate(self, index: int) -> Beliefs:
-        batch, problem = self._batch, self._problem(index)
-        scores = batch.square(index)
-        # Belief propagation does not notice that there is no tree within the limits of modifiers
-        # and without forbidden parts.
-        is_limited = self._limits is not None or self._forbidding(index)
-        if is_limited and solve(problem).heads is None:
-            return NO_TREES
-        if batch.labelled:
-            with np.errstate(divide="ignore"):
-                scores = scores + np.log(batch.label_sum(index))
-        return propagate(problem, scores, self._tables(index), **self._bp_options)
-
-    def _forbidding(self, index: int) -> dict[str, FactorTable]:
-        """The factors that forbid parts."""
-        return {name: one for name, one in self._factors.items() if one.forbids(index)}
-
-    def _marginals(self, index: int, part: str) -> Floats:
-        from crossarc.inference.runtime.packing import spread_labels
-
-        beliefs, batch = self._beliefs[index], self._batch
-        arcs = self._feasible(index, beliefs.arcs)
-        if part != "arc":
-            table = self._factors[part].in_given_shape(index, beliefs.parts(part))
-        elif batch.labelled:
-            table = np.empty(batch.labelled[index].shape)
-            sums = batch.label_sum(index)
-            spread_labels(batch.labelled[index], batch.square(index), sums, arcs, False, table)
-        else:
-            table = arcs
-        table.flags.writeable = False
-        return table
-
-    def _entropy(self, index: int) -> float:
-        beliefs = self._beliefs[index]
-        self._feasible(index, beliefs.arcs)
-        expected = [_expectation(self._marginals(index, "arc"), self._batch.scores(index))]
-        for name, one in self._factors.items():
-            expected.append(_expectation(beliefs.parts(name), one.table(index)))
-        # That of an approximation may fall below 0.
-        return max(0.0, beliefs.log_partition - exact_sum(expected))
-
-    def _log_prob(self, index: int, tree: Tree) -> float:
-        own, heads = self._batch.scores(index), tree.heads
-        if len(heads) != len(own) - 1:
-            raise ValueError(f"the tree has {len(heads)} words, the scores {len(own) - 1}")
-        cells = self._cells(index, tree)
-        if cells.ndim == 2:
-            cells = np.logaddexp.reduce(cells, axis=1)
-        counts = np.bincount(heads, minlength=len(own))
-        if (counts > self._node_limits(index)).any() or (cells == -np.inf).any():
-            return -math.inf
-        parts = self._parts_of(index, heads)
-        if -math.inf in parts:
-            return -math.inf
-        return exact_sum([*cells.tolist(), *parts]) - self._beliefs[index].log_partition
-
     def _min_risk(self, index: int) -> Tree:
         from crossarc.inference.runtime.scoring import best_labels
 
@@ -480,8 +274,3 @@ def _certified(tree: Tree, score: float, bound: float, tolerance: float) -> Tree
     tree.score, tree.bound = score, max(float(bound), score)
     tree.is_optimal = bool(tree.bound - score <= tolerance * max(1.0, abs(score)))
     return tree
-
-
-def _expectation(probabilities: Floats, scores: Floats) -> float:
-    used = probabilities > 0.0
-    return float(probabilities[used] @ scores[used])
