@@ -15,7 +15,7 @@ crashes.
 from __future__ import annotations
 
 import argparse
-import math
+import importlib.util
 import resource
 import time
 from collections.abc import Callable, Sequence
@@ -39,16 +39,19 @@ from support.higher_order_scores import (
 
 import crossarc as ca
 from crossarc.inference.higher.ascent import StepRule
-from crossarc.inference.higher.branching import Solution, _Search, polyak, solve_dual
+from crossarc.inference.higher.branching import TOLERANCE, Solution, polyak, solve_dual
 from crossarc.inference.higher.ilp import solve_ilp
-from crossarc.inference.higher.problem import Problem
+from crossarc.inference.higher.problem import Problem, joined
+from crossarc.inference.higher.rounds import begin_search, run_rounds
 
 Ints = NDArray[np.int64]
+# Sentences that are solved in one call.
+_BATCH = 64
 
 
 def problem_of(one: Sentence) -> tuple[Problem, Ints]:
     """And all of its arcs."""
-    problem = ca.HigherOrderTrees(one.scores, threads=1, **one.factors)._problems[0]
+    problem = ca.HigherOrderTrees(one.scores, threads=1, **one.factors)._problem(0)
     return problem, np.ones(len(problem.score), np.int64)
 
 
@@ -128,16 +131,18 @@ def remainder(given: list[Group] | None) -> None:
         rows = []
         for one in group.sentences:
             problem, allowed = problem_of(one)
-            search = _Search(problem, None, math.inf, polyak)
-            whole = next(search._first(allowed, True, 12), None)
-            if whole is None:
+            problems, rule = joined(problem), polyak(True)
+            whole = begin_search(problems, rule)
+            options: Any = {"first_rate": rule.first_rate, "rounds": 12, "excludes": True}
+            run_rounds(problems, whole, 0, 1, TOLERANCE / 2, **options)
+            if not whole.is_open[0]:
                 continue
             run = partial(solve_dual, problem, allowed, deadline=time.monotonic() + 10.0)
             branched, ours = timed(run)
-            score = np.where(whole.shares.allowed == 1, problem.score, -np.inf)
-            rest = partial(solve_ilp, problem._replace(score=score), search._best.heads[1:])
+            score = np.where(whole.allowed == 1, problem.score, -np.inf)
+            rest = partial(solve_ilp, problem._replace(score=score), whole.heads[1:])
             _, theirs = timed(rest)
-            left = int(whole.shares.allowed.sum()), len(problem.score)
+            left = int(whole.allowed.sum()), len(problem.score)
             sure = is_certified(branched) and ours < 0.1
             rows.append((*left, 1e3 * ours, sure, 1e3 * theirs, theirs < 0.1))
         if rows:
@@ -204,64 +209,82 @@ def long_sentence() -> None:
         )
 
 
-def fastest(job: Callable[[], Any]) -> tuple[Any, float]:
-    """Of five runs: the machine may be busy."""
-    runs = [timed(job) for _ in range(5)]
-    return runs[0][0], min(seconds for _, seconds in runs)
+def fastest_of(*jobs: Callable[[], Any]) -> tuple[list[Any], list[float]]:
+    """What jobs return, and their least times of five runs in turn: the machine may be busy."""
+    runs = [[timed(job) for job in jobs] for _ in range(5)]
+    seconds = [min(one[i][1] for one in runs) for i in range(len(jobs))]
+    return [found for found, _ in runs[0]], seconds
 
 
 def peer() -> None:
-    try:
-        from ad3.extensions import PFactorHeadAutomaton, PFactorTree
-        from ad3.factor_graph import PFactorGraph
-    except ImportError:
+    if importlib.util.find_spec("ad3") is None:
         print("ad3 is not installed")
         return
-    print("sibling factors, several roots: ms of solving (processor time), crossarc and AD3")
+    print(f"sibling factors, several roots, batches of {_BATCH}: ms a sentence (processor time)")
+    print("  words    one by one   batch      AD3, times of both; AD3 integral, same value")
     for n in (10, 20, 40, 60):
-        rng, rows = np.random.default_rng(n), []
-        for _ in range(10):
-            one = sentence(rng, n, NAMES[:1], root=n)
-            trees = ca.HigherOrderTrees(one.scores, root="multi", threads=1, **one.factors)
-            problem = trees._problems[0]
-            graph, variables = PFactorGraph(), []
-            for score in problem.score.tolist():
-                variables.append(graph.create_binary_variable())
-                variables[-1].set_log_potential(score)
-            tree = PFactorTree()
-            graph.declare_factor(tree, variables)
-            arcs = list(zip(problem.head.tolist(), problem.modifier.tolist(), strict=True))
-            tree.initialize(n + 1, arcs)
-            kept = [tree]
-            for node_list in range(2 * (n + 1)):
-                begin, end = int(problem.first[node_list]), int(problem.first[node_list + 1])
-                size = end - begin
-                if size == 0:
-                    continue
-                automaton = PFactorHeadAutomaton()
-                graph.declare_factor(automaton, variables[begin:end])
-                pairs = [(0, s, m) for m in range(1, size + 2) for s in range(m)]
-                automaton.initialize(size + 1, pairs)
-                offset = int(problem.pair_offset[node_list // 2])
-                if node_list % 2:
-                    left = begin - int(problem.first[node_list - 1])
-                    offset += left * (left + 1) // 2
-                scores = problem.pair[offset : offset + size * (size + 1) // 2].tolist()
-                automaton.set_additional_log_potentials(scores + [0.0] * (size + 1))
-                kept.append(automaton)
-            allowed = np.ones(len(problem.score), np.int64)
-            own, ours = fastest(partial(solve_dual, problem, allowed))
-            solve = partial(graph.solve, max_iter=1000, branch_and_bound=False)
-            (value, _, _, status), theirs = fastest(solve)
-            agrees = abs(value - own.score) < 1e-3 * abs(own.score)
-            rows.append((ours, theirs, status == "integral", agrees))
-        table = np.array(rows, float)
-        ours, theirs, integral, agrees = table.mean(axis=0).tolist()
+        rng = np.random.default_rng(n)
+        batch = [sentence(rng, n, NAMES[:1], root=n) for _ in range(_BATCH)]
+        options: Any = {"root": "multi", "threads": 1}
+        ones = [ca.HigherOrderTrees(one.scores, **one.factors, **options) for one in batch]
+        factors: Any = {name: [one.factors[name] for one in batch] for name in NAMES[:1]}
+        trees = ca.HigherOrderTrees([one.scores for one in batch], **factors, **options)
+        graphs = [ad3_graph(one._problem(0)) for one in ones]
+        # What is packed once, as AD3's graphs are.
+        assert len(trees._problems.score) == sum(len(one._problems.score) for one in ones)
+
+        def theirs(graphs: list[Any] = graphs) -> list[Any]:
+            return [one.solve(max_iter=1000, branch_and_bound=False) for one, _ in graphs]
+
+        def lone(ones: list[Any] = ones) -> list[ca.Tree]:
+            return [one.argmax() for one in ones]
+
+        own, seconds = fastest_of(lone, trees.argmax, theirs)
+        assert own[0] == own[1]
+        agrees = [
+            abs(value - tree.score) < 1e-3 * abs(tree.score)
+            for (value, *_), tree in zip(own[2], own[0], strict=True)
+        ]
+        integral = [status == "integral" for *_, status in own[2]]
+        one, many, peers = (1e3 * x / _BATCH for x in seconds)
         print(
-            f"  {n:3} words  crossarc {1e3 * ours:7.2f}  AD3 {1e3 * theirs:8.2f}  "
-            f"{theirs / ours:6.1f} times; AD3 integral {integral:.0%}, same value {agrees:.0%}",
+            f"  {n:3}        {one:8.3f} {many:8.3f} {peers:8.2f}   {peers / one:5.1f} "
+            f"{peers / many:5.1f}     {np.mean(integral):.0%} {np.mean(agrees):.0%}",
             flush=True,
         )
+
+
+def ad3_graph(problem: Problem) -> Any:
+    """AD3's graph of a tree and the automata of all sides, and what must live as long."""
+    from ad3.extensions import PFactorHeadAutomaton, PFactorTree
+    from ad3.factor_graph import PFactorGraph
+
+    graph, variables, width = PFactorGraph(), [], len(problem.limits)
+    for score in problem.score.tolist():
+        variables.append(graph.create_binary_variable())
+        variables[-1].set_log_potential(score)
+    tree = PFactorTree()
+    graph.declare_factor(tree, variables)
+    arcs = list(zip(problem.head.tolist(), problem.modifier.tolist(), strict=True))
+    tree.initialize(width, arcs)
+    kept = [tree]
+    for side in range(2 * width):
+        begin, end = int(problem.first[side]), int(problem.first[side + 1])
+        size = end - begin
+        if size == 0:
+            continue
+        automaton = PFactorHeadAutomaton()
+        graph.declare_factor(automaton, variables[begin:end])
+        pairs = [(0, s, m) for m in range(1, size + 2) for s in range(m)]
+        automaton.initialize(size + 1, pairs)
+        offset = int(problem.pair_offset[side // 2])
+        if side % 2:
+            left = begin - int(problem.first[side - 1])
+            offset += left * (left + 1) // 2
+        scores = problem.pair[offset : offset + size * (size + 1) // 2].tolist()
+        automaton.set_additional_log_potentials(scores + [0.0] * (size + 1))
+        kept.append(automaton)
+    return graph, kept
 
 
 def main() -> None:

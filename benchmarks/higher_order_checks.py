@@ -45,8 +45,8 @@ def projective_beliefs(groups: list[Group]) -> None:
         for one in group.sentences:
             trees = ca.HigherOrderTrees(one.scores, threads=1, **one.factors)
             exact = ca.ProjectiveTrees(one.scores, threads=1, **one.factors)
-            scores, tables, layout = trees._batch.square(0), trees._tables(0), trees._layouts[0]
-            found = propagate(trees._problems[0], scores, layout, tables, projective_factor)
+            scores, tables = trees._batch.square(0), trees._tables(0)
+            found = propagate(trees._problem(0), scores, tables, projective_factor)
             assert found.arcs is not None
             error = np.abs(found.arcs - exact.marginals())[scores > -np.inf]
             errors.append(error.max())
@@ -142,7 +142,7 @@ def wrong(instances: int, seconds: float) -> None:
         best = values.max()
         root: Any = "single" if single else "multi"
         trees = ca.HigherOrderTrees(scores, root=root, max_modifiers=limits, threads=1, **factors)
-        problem = trees._problems[0]
+        problem = trees._problem(0)
         tighten = bool(rng.integers(2))
         found = solve_dual(problem, np.ones(len(problem.score), np.int64), tighten=tighten)
         done += 1

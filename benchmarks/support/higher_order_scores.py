@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 import crossarc as ca
 from crossarc.inference.higher.branching import Solution
-from crossarc.inference.higher.problem import FACTORS, PART_CELLS
-from crossarc.inference.projective.automata.factor import layout_of
+from crossarc.inference.higher.packing import arcs_of
+from crossarc.inference.higher.problem import FACTORS
+from crossarc.inference.higher.tables import part_cells
 
 __all__ = [
     "MODELS",
@@ -87,11 +88,12 @@ def sentence(
     scores[~kept] = -np.inf
     limits = np.full(width, n)
     limits[0] = root
-    layout = layout_of(np.where(np.arange(width) > 0, scores, -np.inf), limits)
+    usable = np.where(np.arange(width) > 0, scores, -np.inf)
+    arcs = arcs_of(usable.reshape(-1), np.array([n]), [limits])
     factors: dict[str, Any] = {}
     for factor in FACTORS:
         if factor.name in names:
-            cells = PART_CELLS[factor.name](layout)
+            cells = part_cells(arcs, 0, factor.name)
             cells, shape = cells[cells >= 0], factor.shape(width)
             parts = factor.parts_of(gold)
             own = np.ravel_multi_index(tuple(parts.T), shape) if len(parts) else np.empty(0)

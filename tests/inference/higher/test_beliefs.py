@@ -103,7 +103,7 @@ def test_projective_tree_factor(scale: float, tolerance: float, root: Any) -> No
     trees = ca.HigherOrderTrees(scores, root=root, **factors)
     tables = {name: one.table(0) for name, one in trees._factors.items()}
     scores = trees._batch.square(0)
-    found = propagate(trees._problems[0], scores, trees._layouts[0], tables, projective_factor)
+    found = propagate(trees._problem(0), scores, tables, projective_factor)
     exact = ca.ProjectiveTrees(scores, root=root, **factors)
     assert found.log_partition == pytest.approx(exact.log_partition(), abs=tolerance)
     np.testing.assert_allclose(found.arcs, exact.marginals(), atol=tolerance)

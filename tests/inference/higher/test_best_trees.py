@@ -13,12 +13,14 @@ from support.higher_order import SUBSETS
 from support.sibling_cases import as_parts
 
 import crossarc as ca
-from crossarc.inference.higher.ascent import Shares, StepRule, ascend
+from crossarc.inference.higher.ascent import StepRule
 from crossarc.inference.higher.branching import polyak, solve_dual
 from crossarc.inference.higher.ilp import solve_ilp
-from crossarc.inference.higher.problem import FACTORS, PART_CELLS, locate_parts
+from crossarc.inference.higher.packing import arcs_of
+from crossarc.inference.higher.problem import FACTORS, joined
+from crossarc.inference.higher.rounds import begin_search, run_rounds
 from crossarc.inference.higher.substitution import substitute
-from crossarc.inference.projective.automata.factor import layout_of
+from crossarc.inference.higher.tables import locate_parts, part_cells
 
 ROOTS = ["single", "multi"]
 #: (n, scale of factors, share of forbidden arcs)
@@ -97,7 +99,7 @@ def test_one_limit_for_all_nodes() -> None:
 def test_both_integer_programmes(cycles: Any, root: str) -> None:
     for names in SUBSETS[::3]:
         for trees, truth, _, _ in cases(names, root):
-            found = solve_ilp(trees._problems[0], None, cycles=cycles)
+            found = solve_ilp(trees._problem(0), None, cycles=cycles)
             assert truth.score(found.heads) == pytest.approx(truth.best, abs=1e-6)
             assert truth.best <= found.bound <= truth.best + 1e-5
 
@@ -120,7 +122,7 @@ def test_single_root_moves() -> None:
     scores = np.zeros((4, 4))
     scores[0] = [0.0, 1.0, 9.0, 0.0]
     scores[1, 2] = scores[2, 3] = 5.0
-    problem = ca.HigherOrderTrees(scores)._problems[0]
+    problem = ca.HigherOrderTrees(scores)._problem(0)
     heads = np.array([0, 0, 1, 2])
     score = substitute(problem, np.ones(len(problem.score), np.int64), heads, True)
     assert (heads[1:].tolist(), score) == ([2, 0, 2], 14.0)
@@ -130,25 +132,23 @@ def test_steps_that_decay() -> None:
     """Koo et al. (2010): first rate / (1 + t), t the number of steps that raised the bound."""
     rng = np.random.default_rng(12)
     scores, factors = drawn_case(rng, 5, ["sibling"], 3.0)
-    problem = ca.HigherOrderTrees(scores, **factors)._problems[0]
-    arcs = len(problem.score)
-    allowed, none = np.ones(arcs, np.int64), np.zeros(arcs)
-    shares = Shares(allowed, problem.score / 2.0, none, none.copy())
+    problem = ca.HigherOrderTrees(scores, **factors)._problem(0)
+    problems = joined(problem)
+    progress = begin_search(problems, StepRule.decaying(0.8))
 
-    def run(iterations: int) -> None:
-        best = np.zeros(6, np.int64)
-        ascend(problem, *shares, rule, best, -math.inf, iterations, 0.0)
+    def run(steps: int) -> None:
+        run_rounds(problems, progress, 0, 1, 0.0, first_rate=0.8, steps=steps)
 
-    rule = StepRule.decaying(0.8)
     for rises in range(4):
-        rule.state[0], before = rises, shares.leaving.copy()
+        progress.rule[0], before = rises, progress.leaving.copy()
+        progress.score[0] = -math.inf
         run(1)
         # An arc moves by half a step where either the tree or the automaton has it.
-        moved = np.unique(np.abs(shares.leaving - before).round(12))
+        moved = np.unique(np.abs(progress.leaving - before).round(12))
         assert moved.tolist() == [0.0, round(0.4 / (1 + rises), 12)]
-    rule.state[0] = 0.0
+    progress.rule[0] = 0.0
     run(40)
-    assert 0 < rule.state[0] < 40
+    assert 0 < progress.rule[0] < 40
 
 
 @pytest.mark.parametrize("rules", [polyak, lambda is_whole: StepRule.decaying(1.0)])
@@ -159,7 +159,7 @@ def test_dual_decomposition_without_branching_never_errs(rules: Any) -> None:
         names, root = SUBSETS[trial % 16], ROOTS[trial % 2]
         scores, factors = drawn_case(rng, 1 + trial % 5, names, [0.5, 1.0, 3.0][trial % 3])
         truth = EnumeratedTrees(scores, root, factors)
-        problem = ca.HigherOrderTrees(scores, root=root, **factors)._problems[0]
+        problem = ca.HigherOrderTrees(scores, root=root, **factors)._problem(0)
         found = solve_dual(
             problem, np.ones(len(problem.score), np.int64), tighten=False, rules=rules
         )
@@ -322,10 +322,13 @@ def test_numbers_of_parts_are_the_inverse_of_their_cells(factor: Any, limits: An
         scores = np.where(rng.random((7, 7)) < density, 0.0, -np.inf)
         scores[:, 0] = -np.inf
         np.fill_diagonal(scores, -np.inf)
-        layout = layout_of(scores, np.array(limits))
-        cells = PART_CELLS[factor.name](layout)
-        numbers, count = locate_parts(layout, factor.name, np.arange(7 ** len(factor.axes)))
-        assert count == len(cells)
-        expected = np.full(len(numbers), -1)
+        arcs = arcs_of(scores.reshape(-1), np.array([6]), [np.array(limits)])
+        cells = part_cells(arcs, 0, factor.name)
+        every = np.argwhere(np.ones((7,) * len(factor.axes)))
+        parts = ca.Parts(every, np.arange(len(every)))
+        is_odd, numbers, table = locate_parts(arcs, factor.name, [parts], np.array([0, len(cells)]))
+        expected = np.full(len(every), -1)
         expected[cells[cells >= 0]] = np.flatnonzero(cells >= 0)
         np.testing.assert_array_equal(numbers, expected)
+        np.testing.assert_array_equal(table, np.where(cells >= 0, cells, 0))
+        assert is_odd.tolist() == [1]

@@ -115,8 +115,8 @@ def test_a_search_that_gives_up_asks_the_integer_programme(cycles: Any, monkeypa
     monkeypatch.setattr(branching, "solve_dual", gives_up)
     found, infeasible = 0, 0
     for trees, truth in cases(["sibling", "grandchild"], "multi"):
-        one = solve(trees._problems[0])
-        exact = solve_ilp(trees._problems[0], None, cycles=cycles)
+        one = solve(trees._problem(0))
+        exact = solve_ilp(trees._problem(0), None, cycles=cycles)
         assert (exact.heads is None) == (not len(truth))
         if len(truth):
             found += 1

@@ -1,13 +1,18 @@
 """Trees that may cross, under higher-order factors: approximate methods with certificates.
 
-problem        a sentence's arcs and parts as flat arrays
+problem        arcs and parts of sentences as flat arrays
+packing        the problems of a batch
+tables         factors as tables of parts
 substitution   scores of trees; local search
+lists          the modifiers of a head on one side
 automata       head automata: best readings, max-marginals, marginals
 ascent         dual decomposition
-branching      its tightening by branch and bound
+rounds         its rounds for all sentences of a batch, with the exclusion of arcs
+branching      branch and bound for what they leave open
 ranking        k best trees
 ilp            integer linear programmes
 beliefs        belief propagation
+sums           sums over trees
 trees          `HigherOrderTrees`
 """
 

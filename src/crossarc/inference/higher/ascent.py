@@ -27,19 +27,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.exact import two_sum
 from crossarc.inference.higher.automata import best_counts, combine_best, solve_list, trace
-from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.lists import counts_modifiers, list_of, table_shape, tables_of
-from crossarc.inference.higher.problem import PROBLEM, Problem
-from crossarc.inference.higher.substitution import WorkingTree, improve, working_tree
+from crossarc.inference.higher.problem import Problem
+from crossarc.inference.higher.substitution import WorkingTree, adopt, improve, working_tree
 from crossarc.inference.spanning.edmonds.argmax import FIELDS, MULTI, SINGLE, best_tree
-from crossarc.kernels import kernel, subkernel
+from crossarc.kernels import subkernel
+from crossarc.kernels.borrowing import borrowing
 
-__all__ = ["Shares", "StepRule", "ascend"]
+__all__ = ["Shares", "StepRule", "ascend", "meets"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -98,6 +97,8 @@ class _State(NamedTuple):
     best: Ints
     #: By arc: 1 if the automaton of its head uses it.
     used: Ints
+    #: By arc: of how many of the spanning tree and its modifier's automaton it is; 0 between steps.
+    claims: Ints
     #: By list: 2 if it must be solved again, 1 if the best context must be chosen again.
     changed: Ints
 
@@ -117,10 +118,6 @@ class _Workspace(NamedTuple):
     node: Ints
     real: Floats
     rows: Floats
-
-
-_INTS, _FLOATS = types.int64[::1], types.float64[::1]
-_RULE = types.NamedTuple((types.float64, _FLOATS), StepRule)
 
 
 @subkernel()
@@ -146,6 +143,7 @@ def _open(
         np.empty(width),
         np.zeros(width, np.int64),
         np.zeros(leaving.shape[0], np.int64),
+        np.zeros(leaving.shape[0], np.int64),
         np.full(2 * width, 2),
     )
 
@@ -162,16 +160,26 @@ def _subgradient(
     """
     norm, count = 0.0, 0
     is_grand = problem.context_arc[problem.context_arc.shape[0] - 1] >= 0
+    # y + x of each arc; most arcs are in nothing, and agreed upon.
+    for m in range(1, heads.shape[0]):
+        state.claims[problem.arc[heads[m], m]] += 1
+        if is_grand:
+            state.claims[problem.context_arc[state.best[m]]] += 1
     for a in range(state.used.shape[0]):
+        claims, z = state.claims[a], state.used[a]
+        if claims == 0 and z == 0:
+            continue
+        state.claims[a] = 0
+        if claims + z == (3 if is_grand else 2):
+            continue
         m = problem.modifier[a]
-        y, z = int(heads[m] == problem.head[a]), state.used[a]
-        x = int(problem.context_arc[state.best[m]] == a) if is_grand else z
-        if y != z or z != x:
-            mean = (y + z + x) / 3.0 if is_grand else 0.5
-            arcs[count] = a
-            gradient[count, 0], gradient[count, 1] = z - mean, x - mean
-            norm += (y - mean) ** 2 + (z - mean) ** 2 + ((x - mean) ** 2 if is_grand else 0.0)
-            count += 1
+        y = int(heads[m] == problem.head[a])
+        x = claims - y if is_grand else z
+        mean = (y + z + x) / 3.0 if is_grand else 0.5
+        arcs[count] = a
+        gradient[count, 0], gradient[count, 1] = z - mean, x - mean
+        norm += (y - mean) ** 2 + (z - mean) ** 2 + ((x - mean) ** 2 if is_grand else 0.0)
+        count += 1
     return norm, count
 
 
@@ -258,7 +266,7 @@ def _tree_value(tree: Floats, heads: Ints) -> float:
 
 
 @borrowing(inline=True)
-def _meets(score: float, bound: float, tolerance: float) -> bool:
+def meets(score: float, bound: float, tolerance: float) -> bool:
     """Whether no tree under the bound is better than one with the score."""
     if score == -np.inf:
         return bound == -np.inf
@@ -296,7 +304,7 @@ def _run(
         best_tree(state.tree, width - 1, root, heads[1:], node, real, rows)
         if heads[1] < 0 or readings == -np.inf:
             return -np.inf, score, i
-        found.heads[:] = heads
+        adopt(problem, found, heads)
         value = improve(problem, state.allowed, found, i % _EVERY == 0 or score == -np.inf)
         if value > score:
             score = value
@@ -305,7 +313,7 @@ def _run(
         patience = 0 if total < bound else patience + 1
         bound = min(bound, total)
         norm, count = _subgradient(problem, state, heads, arcs, gradient)
-        if _meets(score, bound, tolerance) or norm == 0.0:
+        if meets(score, bound, tolerance) or norm == 0.0:
             return bound, score, i + 1
         if rule.first_rate > 0.0:
             rule.state[0] += total > last
@@ -318,18 +326,7 @@ def _run(
     return bound, score, iterations
 
 
-@kernel(
-    types.Tuple((types.float64, types.float64, types.int64))(
-        PROBLEM,
-        _INTS,
-        *[_FLOATS] * 3,
-        _RULE,
-        _INTS,
-        types.float64,
-        types.int64,
-        types.float64,
-    )
-)
+@subkernel()
 def ascend(
     problem: Problem,
     allowed: Ints,

@@ -19,7 +19,6 @@ max-marginals and marginals.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,25 +26,28 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.lists import (
     ModifierList,
     Tables,
     counts_modifiers,
+    inside_of,
     list_of,
+    log_add,
+    maximum,
     table_shape,
     tables_of,
     weight_of,
 )
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.projective.automata.layout import pair, triple
-from crossarc.kernels import READ_FLOAT, kernel
+from crossarc.kernels import READ_FLOAT, kernel, subkernel
+from crossarc.kernels.borrowing import borrowing
 
 __all__ = [
     "AutomatonMarginals",
     "best_counts",
+    "best_marginals",
     "combine_best",
-    "marginals_best",
     "marginals_sum",
     "solve_list",
     "trace",
@@ -55,81 +57,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _FLOATS = types.float64[::1]
-
-
-@borrowing(inline=True)
-def _max(x: float, y: float) -> float:
-    return x if x > y else y
-
-
-@borrowing(inline=True)
-def _log_add(x: float, y: float) -> float:
-    high, low = (x, y) if x > y else (y, x)
-    return high if low == -np.inf else high + math.log1p(math.exp(low - high))
-
-
-def _uncounted_inside(plus: Callable[[float, float], float]) -> Any:
-    @borrowing()
-    def uncounted_inside(
-        own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
-    ) -> None:
-        """`inside` for lists without counts and triples, which are most."""
-        f[0], total[0] = 0.0, 0.0 if own.may_be_empty else -np.inf
-        for m in range(1, own.size + 1):
-            w, x = weight_of(own, tables, weights, m), -np.inf
-            if w > -np.inf:
-                first = own.pair + pair(m, 0)
-                for s in range(min(m, own.before + 1)):
-                    x = plus(x, f[s] + tables.pair[first + s])
-                total[0] = plus(total[0], w + x)
-            f[m] = w + x
-
-    return uncounted_inside
-
-
-def _inside(plus: Callable[[float, float], float]) -> Any:
-    uncounted_inside = _uncounted_inside(plus)
-
-    @borrowing()
-    def inside(
-        own: ModifierList, tables: Tables, weights: Floats, f: Floats, total: Floats
-    ) -> None:
-        """F by [q, state], and V by q."""
-        if not own.has_triples and own.counted == 0:
-            uncounted_inside(own, tables, weights, f[0], total)
-            return
-        counts = own.most + 1
-        total[:counts] = -np.inf
-        if own.may_be_empty:
-            total[0] = 0.0
-        f[:counts, 0] = -np.inf
-        f[0, 0] = 0.0
-        pairs, triples = tables.pair, tables.triple
-        for m in range(1, own.size + 1):
-            w = weight_of(own, tables, weights, m)
-            for s in range(min(m, own.before + 1)):
-                state = pair(m, s) if own.has_triples else m
-                for q in range(counts if own.has_triples or s == 0 else 0):
-                    f[q, state] = -np.inf
-                score = w + pairs[own.pair + pair(m, s)]
-                for q in range(own.counted, counts if w > -np.inf else 0):
-                    if own.has_triples and s > 0:
-                        x = f[q - own.counted, pair(s, 0)]
-                        offset = own.triple + triple(m, s, 1)
-                        for t in range(1, s):
-                            before = f[q - own.counted, pair(s, t)] + triples[offset + t - 1]
-                            x = plus(x, before)
-                    elif own.has_triples:
-                        x = 0.0 if q == own.counted else -np.inf
-                    else:
-                        x = f[q - own.counted, s]
-                    f[q, state] = plus(f[q, state], score + x)
-            for s in range(min(m, own.before + 1) if own.has_triples else 1):
-                state = pair(m, s) if own.has_triples else m
-                for q in range(own.counted, counts):
-                    total[q] = plus(total[q], f[q, state])
-
-    return inside
 
 
 def _combinations(plus: Callable[[float, float], float]) -> tuple[Any, Any]:
@@ -208,7 +135,7 @@ def _outside(plus: Callable[[float, float], float]) -> Any:
 
 
 def _readings(plus: Callable[[float, float], float]) -> Any:
-    inside, outside = _inside(plus), _outside(plus)
+    inside, outside = inside_of(plus), _outside(plus)
     combine, adjoint = _combinations(plus)
 
     @borrowing()
@@ -298,26 +225,24 @@ def _marginals(plus: Callable[[float, float], float]) -> Any:
     return marginals
 
 
-_inside_best = _inside(_max)
-combine_best, _ = _combinations(_max)
+_inside_best = inside_of(maximum)
+combine_best, _ = _combinations(maximum)
 
 _SIGNATURE = types.void(PROBLEM, READ_FLOAT, READ_FLOAT, types.boolean, *[_FLOATS] * 5)
-marginals_best = kernel(_SIGNATURE, name="marginals_best")(_marginals(_max))
-marginals_sum = kernel(_SIGNATURE, name="marginals_sum")(_marginals(_log_add))
+best_marginals: Any = subkernel()(_marginals(maximum))
+marginals_sum = kernel(_SIGNATURE, name="marginals_sum")(_marginals(log_add))
 
 
 class AutomatonMarginals:
-    """Results of `marginals_best` or `marginals_sum`, as logarithms.
+    """Results of `marginals_sum`, as logarithms.
 
     Args:
-        kernel: one of the two.
-        weights, into, rootless: as for the kernels.
+        weights, into, rootless: as for the kernel.
         parts: whether pairs and triples are asked for.
     """
 
     def __init__(
         self,
-        kernel: Any,
         problem: Problem,
         weights: Floats,
         into: Floats,
@@ -333,7 +258,7 @@ class AutomatonMarginals:
         self.totals = np.empty(len(problem.limits))
         self.leaving, self.entering = np.empty(len(weights)), np.empty(len(into))
         self.pairs, self.triples = np.empty(pairs), np.empty(len(problem.triple) if parts else 0)
-        kernel(
+        marginals_sum(
             problem,
             weights,
             into,

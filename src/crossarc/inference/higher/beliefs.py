@@ -29,11 +29,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.errors import InfeasibleError
 from crossarc.inference.factors import GRAND_SIBLING, SIBLING, TRI_SIBLING
-from crossarc.inference.higher.automata import AutomatonMarginals, marginals_sum
+from crossarc.inference.higher.automata import AutomatonMarginals
 from crossarc.inference.higher.problem import Problem
-from crossarc.inference.projective.automata.layout import Layout
 from crossarc.inference.spanning import SpanningTrees
+from crossarc.once import once
 
 __all__ = [
     "BP_ITERATIONS",
@@ -97,24 +98,30 @@ def bp_options(tolerance: float, iterations: int) -> dict[str, Any]:
 
 def spanning_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:
     """All spanning trees."""
-    trees = SpanningTrees(scores, root="single" if is_single else "multi", threads=1)
-    total = trees.log_partition()
-    return total, trees.log_marginals() if total > -math.inf else scores
+    return _sums(SpanningTrees(scores, root="single" if is_single else "multi", threads=1), scores)
 
 
 def projective_factor(scores: Floats, is_single: bool) -> tuple[float, Floats]:
     """All projective trees: beliefs are then those of a projective model."""
     from crossarc.inference.projective import ProjectiveTrees
 
-    trees = ProjectiveTrees(scores, root="single" if is_single else "multi", threads=1)
-    total = trees.log_partition()
-    return total, trees.log_marginals() if total > -math.inf else scores
+    return _sums(
+        ProjectiveTrees(scores, root="single" if is_single else "multi", threads=1), scores
+    )
+
+
+def _sums(trees: Any, scores: Floats) -> tuple[float, Floats]:
+    """log Z comes with the marginals."""
+    try:
+        logs = trees.log_marginals()
+    except InfeasibleError:
+        return -math.inf, scores
+    return trees.log_partition(), logs
 
 
 def propagate(
     problem: Problem,
     scores: Floats,
-    layout: Layout,
     tables: Mapping[str, Floats],
     tree_factor: TreeFactor = spanning_factor,
     tolerance: float = BP_TOLERANCE,
@@ -129,7 +136,7 @@ def propagate(
         tolerance: the change of a probability in an iteration with which messages have converged.
         iterations: after which they are left as they are.
     """
-    return _Graph(problem, scores, layout, tables, tree_factor).run(tolerance, iterations)
+    return _Graph(problem, scores, tables, tree_factor).run(tolerance, iterations)
 
 
 class _Graph:
@@ -139,15 +146,14 @@ class _Graph:
         self,
         problem: Problem,
         scores: Floats,
-        layout: Layout,
         tables: Mapping[str, Floats],
         tree_factor: TreeFactor,
     ) -> None:
-        self._layout, self._tables, self._tree_factor = layout, tables, tree_factor
+        self._tables, self._tree_factor = tables, tree_factor
         self._is_single = bool(problem.limits[0] == 1)
         self._is_grand = bool(problem.context_arc[-1] >= 0)
-        self._arcs = problem.head, problem.modifier
-        entering = layout.entering
+        self._arcs, self._first = (problem.head, problem.modifier), problem.first
+        entering = problem.entering
         self._contexts = problem.head[entering], problem.modifier[entering]
         self._allowed = problem.arc >= 0
         self._scores = np.where(self._allowed, scores, -np.inf)
@@ -173,9 +179,15 @@ class _Graph:
     def _root_ranks(self, problem: Problem) -> Ints:
         return np.arange(1, problem.first[2] - problem.first[1] + 1)
 
+    @once
+    def _list_pairs(self) -> Ints:
+        """Where the pairs of each list begin, and the last ones end."""
+        sizes = np.diff(self._first)
+        return np.concatenate([[0], np.cumsum(sizes * (sizes + 1) // 2)])
+
     @property
     def _node_pairs(self) -> Ints:
-        pairs: Ints = np.diff(self._layout.pairs[::2])
+        pairs: Ints = np.diff(self._list_pairs[::2])
         return pairs
 
     def run(self, tolerance: float, iterations: int) -> Beliefs:
@@ -231,7 +243,6 @@ class _Graph:
         if self._is_grand:
             contexts[1:] = (beliefs - self._from_word)[self._contexts]
         found = AutomatonMarginals(
-            marginals_sum,
             self._automata,
             np.ascontiguousarray(odds[self._arcs]),
             contexts,
@@ -272,7 +283,8 @@ class _Graph:
         found, automata = self._readings(parts=True)[0], self._automata
         nodes = np.repeat(np.arange(len(automata.limits)), np.diff(automata.first_context))
         if name == TRI_SIBLING.name:
-            lists = np.repeat(np.arange(2 * len(automata.limits)), np.diff(self._layout.triples))
+            ends = np.append(automata.triple_offset, len(automata.triple))
+            lists = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
             return np.exp(found.triples - found.totals[lists // 2])
         sizes = self._node_pairs[nodes]
         owner = np.repeat(np.arange(len(nodes)), sizes)
@@ -281,8 +293,8 @@ class _Graph:
             return pairs[sizes[0] :]
         if name == SIBLING.name:
             local = np.arange(len(owner)) - (np.cumsum(sizes) - sizes)[owner]
-            place = self._layout.pairs[2 * nodes[owner]] + local
-            sums: Floats = np.bincount(place, pairs, self._layout.pairs[-1]).astype(np.float64)
+            place = self._list_pairs[2 * nodes[owner]] + local
+            sums: Floats = np.bincount(place, pairs, self._list_pairs[-1]).astype(np.float64)
             if self._is_single:
                 ranks, first = self._root_ranks(automata), automata.first
                 sums[: self._node_pairs[0]] = 0.0

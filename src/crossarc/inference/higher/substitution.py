@@ -17,12 +17,12 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.higher.borrowing import borrowing
 from crossarc.inference.higher.problem import PROBLEM, Problem
 from crossarc.inference.projective.automata.layout import pair, triple
 from crossarc.kernels import kernel, subkernel
+from crossarc.kernels.borrowing import borrowing
 
-__all__ = ["WorkingTree", "best_substitution", "improve", "substitute", "working_tree"]
+__all__ = ["WorkingTree", "adopt", "best_substitution", "improve", "substitute", "working_tree"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -82,6 +82,8 @@ class WorkingTree(NamedTuple):
     heads: Ints
     score: Floats
     excess: Ints
+    #: 1 for a node that must be scored again, else 0.
+    stale: Ints
     #: A workspace: nodes that a double move concerns, the first of them 0.
     nodes: Ints
 
@@ -189,26 +191,48 @@ def _move_root(problem: Problem, allowed: Ints, tree: WorkingTree) -> bool:
 def working_tree(heads: Ints) -> WorkingTree:
     """With nothing scored yet."""
     width = heads.shape[0]
-    return WorkingTree(heads, np.empty(width), np.empty(width, np.int64), np.zeros(5, np.int64))
+    return WorkingTree(
+        heads,
+        np.empty(width),
+        np.empty(width, np.int64),
+        np.ones(width, np.int64),
+        np.zeros(5, np.int64),
+    )
+
+
+@borrowing()
+def adopt(problem: Problem, tree: WorkingTree, heads: Ints) -> None:
+    """Take the heads of another tree; nodes that it leaves as they were are not scored again."""
+    is_grand = problem.context_arc[problem.context_arc.shape[0] - 1] >= 0
+    for m in range(1, heads.shape[0]):
+        if tree.heads[m] != heads[m]:
+            tree.stale[tree.heads[m]] = tree.stale[heads[m]] = 1
+            if is_grand:
+                tree.stale[m] = 1
+            tree.heads[m] = heads[m]
+    for h in range(heads.shape[0]):
+        if tree.stale[h]:
+            tree.score[h], tree.excess[h] = _node_score(problem, tree.heads, h)
+            tree.stale[h] = 0
 
 
 @borrowing()
 def improve(problem: Problem, allowed: Ints, tree: WorkingTree, substitutes: bool) -> float:
-    """Substitute arcs until no move gains, if asked to.
+    """Substitute arcs of a tree from `adopt` until no move gains, if asked to.
 
     A move that lowers the number of modifiers in excess and of forbidden parts comes before all
     others. Returns the score, -inf where some are left.
     """
     width = tree.heads.shape[0]
-    for h in range(width):
-        _rescore(problem, tree, h)
-    changed = substitutes
-    while changed:
-        changed = False
-        for m in range(1, width):
-            changed = _move_word(problem, allowed, tree, m) or changed
-        if problem.limits[0] == 1:
-            changed = _move_root(problem, allowed, tree) or changed
+    # Words in turn, behind the last one the root, until none has moved since its last turn.
+    m, unmoved, turns = 1, 0, width if problem.limits[0] == 1 else width - 1
+    while substitutes and unmoved < turns:
+        if m < width:
+            moved = _move_word(problem, allowed, tree, m)
+        else:
+            moved = _move_root(problem, allowed, tree)
+        unmoved = 0 if moved else unmoved + 1
+        m = m + 1 if m < turns else 1
     total, excess = 0.0, 0
     for h in range(width):
         total += tree.score[h]
@@ -224,7 +248,9 @@ def substitute(problem: Problem, allowed: Ints, heads: Ints, substitutes: bool) 
         allowed: 1 for each arc that may be used, else 0; the tree has such arcs only.
         substitutes: if False, the tree is only scored.
     """
-    return improve(problem, allowed, working_tree(heads), substitutes)
+    tree = working_tree(heads)
+    adopt(problem, tree, heads)
+    return improve(problem, allowed, tree, substitutes)
 
 
 def best_substitution(problem: Problem, starts: Sequence[Ints | None]) -> Ints | None:

@@ -4,47 +4,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, islice
 from numbers import Real
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError
 from crossarc.inference.arithmetic.exact import exact_sum
-from crossarc.inference.face import facts
-from crossarc.inference.factors import Given, weighted
-from crossarc.inference.higher.beliefs import (
-    BP_ITERATIONS,
-    BP_TOLERANCE,
-    NO_TREES,
-    Beliefs,
-    bp_options,
-    propagate,
-)
-from crossarc.inference.higher.branching import TOLERANCE, Solution, solve
-from crossarc.inference.higher.problem import FACTORS, FactorTable, Problem, problem_of
+from crossarc.inference.factors import weighted
+from crossarc.inference.higher.branching import TOLERANCE, Solution, solve, solve_some, start_all
+from crossarc.inference.higher.packing import only_arcs, problems_of
+from crossarc.inference.higher.problem import problem_view
 from crossarc.inference.higher.ranking import ranked
-from crossarc.inference.hooks import require_room
+from crossarc.inference.higher.sums import TreeSums
+from crossarc.inference.higher.tables import tree_scores
 from crossarc.inference.projective.automata.factor import layout_of
-from crossarc.inference.projective.automata.layout import Layout
-from crossarc.inference.projective.model import read_limits
-from crossarc.inference.questions.likelihood import arc_scores
-from crossarc.inference.runtime.answers import Answers
-from crossarc.inference.runtime.arguments import one_each, tree_number
-from crossarc.inference.runtime.batch import Batch, Scores
-from crossarc.inference.typed import Root, check_root
-from crossarc.once import once
-from crossarc.parallel import thread_count
+from crossarc.inference.runtime.arguments import tree_number
 from crossarc.trees import Tree
 
 __all__ = ["HigherOrderTrees", "Method"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-T = TypeVar("T")
 Method = Literal["dual", "ilp", "substitution", "bp"]
 
 # Certificates of the integer programme allow for the tolerances of its solver.
@@ -53,7 +37,7 @@ _ILP_TOLERANCE = 1e-6
 _MOST_INSTANCES = 5_000_000
 
 
-class HigherOrderTrees:
+class HigherOrderTrees(TreeSums):
     """All dependency trees over a sentence, crossing arcs included, under higher-order factors.
 
     To find the best tree is NP-hard (docs/hardness.md), so each method returns a tree with an upper
@@ -87,44 +71,6 @@ class HigherOrderTrees:
         ValueError: another argument that makes no sense.
     """
 
-    # As of `TreeHooks`, measured at 1,200 and 3,000 words; dual decomposition may take longer.
-    arc_bytes: ClassVar[float] = 250.0
-    cubic_seconds: ClassVar[float] = 0.6e-9
-
-    def __init__(
-        self,
-        scores: Scores,
-        *,
-        root: Root = "single",
-        sibling: Given | Sequence[Given] | None = None,
-        grandchild: Given | Sequence[Given] | None = None,
-        grand_sibling: Given | Sequence[Given] | None = None,
-        tri_sibling: Given | Sequence[Given] | None = None,
-        max_modifiers: Any = None,
-        lengths: Sequence[int] | None = None,
-        bp_tolerance: float = BP_TOLERANCE,
-        bp_iterations: int = BP_ITERATIONS,
-        threads: int | None = None,
-    ) -> None:
-        check_root(root)
-        if threads is not None:
-            thread_count(threads)
-        self.root: Root = root
-        self._bp_options = bp_options(bp_tolerance, bp_iterations)
-        require_room(type(self), scores)
-        self._batch, self._threads = Batch(scores, lengths), threads
-        self._limits = None if max_modifiers is None else read_limits(max_modifiers, self._batch)
-        given = (sibling, grandchild, grand_sibling, tri_sibling)
-        self._factors = {
-            factor.name: FactorTable(factor, one, self._batch, self._layouts)
-            for factor, one in zip(FACTORS, given, strict=True)
-            if one is not None
-        }
-
-    def __repr__(self) -> str:
-        arguments = [*self._factors, *([] if self._limits is None else ["max_modifiers"])]
-        return f"<HigherOrderTrees: {', '.join(facts(self._batch, self.root, arguments))}>"
-
     # Best trees.
 
     def argmax(self, method: Method = "dual", time_limit: float | None = None) -> Any:
@@ -146,6 +92,8 @@ class HigherOrderTrees:
             raise ValueError(f"method must be one of {known}: got {method!r}")
         if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
             raise ValueError(f"time_limit must be seconds from 0 up, or None: got {time_limit!r}")
+        if method == "dual" and time_limit is None:
+            return self._listed(self._best_trees())
         return self._each(lambda index: self._argmax(index, method, time_limit))
 
     def kbest(self, k: int) -> Any:
@@ -159,98 +107,40 @@ class HigherOrderTrees:
             return self._ranked(0, k)
         return self._each(lambda index: list(self._ranked(index, k)))
 
-    # Sums over trees, by belief propagation.
-
-    def log_partition(self) -> Any:
-        """The Bethe approximation of the log of the summed weight of all trees; -inf without one.
-
-        Exact with arc scores only.
-        """
-        return self._each(lambda index: self._beliefs[index].log_partition)
-
-    def marginals(self, part: str = "arc") -> Any:
-        """Approximate probability of each arc, in the shape of the scores; read-only.
-
-        Exact with arc scores only.
-
-        Args:
-            part: "arc", or a factor for its parts: in its shape, or for `Parts` one number each.
-        """
-        if part != "arc" and part not in self._factors:
-            known = ", ".join(["arc", *self._factors])
-            raise ValueError(f"part must be one of {known}: got {part!r}")
-        return self._each(lambda index: self._marginals(index, part))
-
     def min_risk(self) -> Any:
         """The tree with the highest expected number of right arcs (and labels), by `marginals`."""
         return self._each(self._min_risk)
 
-    def entropy(self) -> Any:
-        """The Bethe approximation of the entropy, in nats: log Z minus the expected score."""
-        return self._each(self._entropy)
-
-    def log_prob(self, tree: Tree | Sequence[Tree]) -> Any:
-        """The score of a tree minus the Bethe approximation of log Z; for a batch, of a list.
-
-        Args:
-            tree: without labels under labelled scores, their weights are summed; -inf for a tree
-                that is not possible.
-        """
-        trees = one_each(self._batch, tree, Tree)
-        return self._each(lambda index: self._log_prob(index, trees[index]))
-
-    def convergence(self) -> Any:
-        """How belief propagation ended: iterations, the largest change of a message in the last."""
-        return self._each(lambda index: self._beliefs[index].convergence)
-
     # Sentence `index`.
 
-    @once
-    def _layouts(self) -> list[Layout]:
-        layouts = []
-        for index in range(len(self._batch)):
-            n = self._batch.width(index) - 1
-            limits = np.full(n + 1, n) if self._limits is None else self._limits[index].copy()
-            if self.root == "single":
-                limits[0] = min(1, limits[0])
-            layouts.append(layout_of(self._batch.scores(index), limits))
-        return layouts
+    def _best_trees(self) -> list[Tree]:
+        """By dual decomposition, of all sentences, many in a call."""
+        problems, progress = self._problems, start_all(self._problems)
 
-    @once
-    def _problems(self) -> list[Problem]:
-        return [
-            problem_of(layout, self._batch.square(index), self._tables(index))
-            for index, layout in enumerate(self._layouts)
-        ]
+        def some(begin: int, end: int) -> list[Tree]:
+            found = solve_some(problems, progress, begin, end)
+            return self._solutions(begin, found, TOLERANCE)
 
-    def _tables(self, index: int) -> dict[str, Floats]:
-        return {name: one.table(index) for name, one in self._factors.items()}
+        return self._answers.ranges(some)
 
-    @once
-    def _answers(self) -> Answers:
-        return Answers((self._batch.sizes**3 + 1000).tolist(), self._threads)
+    def _first_heads(self) -> list[Ints]:
+        """The heads of trees that are nearly always the best, from one round of steps."""
+        problems, progress = self._problems, start_all(self._problems)
 
-    @once
-    def _beliefs(self) -> list[Beliefs]:
-        return self._answers.all(self._propagate)
+        def some(begin: int, end: int) -> list[Any]:
+            found = solve_some(problems, progress, begin, end, tighten=False, rounds=1)
+            return [
+                self._substitution(index) if one.heads is None else one.heads
+                for index, one in enumerate(found, begin)
+            ]
 
-    def _each(self, answer: Callable[[int], T]) -> T | list[T]:
-        answers = self._answers.all(answer)
-        return answers if self._batch.is_batch else answers[0]
-
-    def _feasible(self, index: int, answer: T | None) -> T:
-        if answer is None:
-            raise InfeasibleError(
-                f"{self._batch.name(index)}no tree is possible: too many arcs are forbidden, or "
-                "constraints contradict each other"
-            )
-        return answer
+        return self._answers.ranges(some)
 
     def _argmax(self, index: int, method: Method, time_limit: float | None) -> Tree:
         if method == "bp" and time_limit != 0:
             return self._min_risk(index)
         deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        problem = self._problems[index]
+        problem = self._problem(index)
         if method == "substitution" or time_limit == 0:
             heads = self._feasible(index, self._substitution(index))
             return self._tree(index, heads, math.inf, TOLERANCE)
@@ -258,35 +148,51 @@ class HigherOrderTrees:
             from crossarc.inference.higher.ilp import solve_ilp
 
             found = solve_ilp(problem, self._substitution(index), deadline)
-            return self._solution(index, found, _ILP_TOLERANCE)
-        return self._solution(index, solve(problem, deadline=deadline), TOLERANCE)
+            return self._solutions(index, [found], _ILP_TOLERANCE)[0]
+        return self._solutions(index, [solve(problem, deadline=deadline)], TOLERANCE)[0]
 
-    def _solution(self, index: int, found: Solution, tolerance: float) -> Tree:
-        """The tree of a solution; where only its bound was found in time, that of substitution."""
-        if found.heads is None and found.bound > -math.inf:
-            found.heads = self._substitution(index)
-        heads = self._feasible(index, found.heads)
-        return self._tree(index, heads, found.bound, tolerance)
+    def _solutions(self, begin: int, found: list[Solution], tolerance: float) -> list[Tree]:
+        """The trees of sentences `begin`, ...; that of substitution where only a bound was found
+        in time.
+        """
+        heads = []
+        for index, one in enumerate(found, begin):
+            if one.heads is None and one.bound > -math.inf:
+                one.heads = self._substitution(index)
+            heads.append(self._feasible(index, one.heads))
+        scores = tree_scores(
+            self._arcs,
+            self._batch.arcs,
+            self._factors,
+            np.concatenate(heads),
+            begin,
+            begin + len(found),
+        )
+        terms, count, place, trees = scores.reshape(-1).tolist(), scores.shape[1], 0, []
+        for index, (one, own) in enumerate(zip(found, heads, strict=True), begin):
+            end = place + count * len(own)
+            tree = Tree._trusted(_sealed(own), self._best_labels(index, own))
+            trees.append(_certified(tree, exact_sum(terms[place:end]), one.bound, tolerance))
+            place = end
+        return trees
+
+    def _best_labels(self, index: int, heads: Ints, scores: Floats | None = None) -> Ints | None:
+        """The best labels of a tree under `scores`, by default the model's; None without labels."""
+        from crossarc.inference.runtime.scoring import best_labels
+
+        if not self._batch.labelled:
+            return None
+        own = self._batch.scores(index) if scores is None else scores
+        return _sealed(best_labels(own)[1][heads, np.arange(1, len(heads) + 1)])
 
     def _tree(
         self, index: int, heads: Ints, bound: float, tolerance: float, scores: Floats | None = None
     ) -> Tree:
         """A tree with its best labels under `scores`, by default the model's, and certificate."""
-        from crossarc.inference.runtime.scoring import best_labels
-
-        own, words = self._batch.scores(index), np.arange(1, len(heads) + 1)
-        labels: Ints | None = None
-        if own.ndim == 3:
-            labels = best_labels(own if scores is None else scores)[1][heads, words]
-            labels.flags.writeable = False
-        cells = own[heads, words] if labels is None else own[heads, words, labels]
-        parts = [x for one in self._factors.values() for x in one.of_tree(index, heads)]
-        heads.flags.writeable = False
-        tree = Tree._trusted(heads, labels)
-        tree.score = exact_sum([*cells.tolist(), *parts])
-        tree.bound = max(float(bound), tree.score)
-        tree.is_optimal = bool(tree.bound - tree.score <= tolerance * max(1.0, abs(tree.score)))
-        return tree
+        labels = self._best_labels(index, heads, scores)
+        tree = Tree._trusted(_sealed(heads), labels)
+        terms = [*self._cells(index, tree).tolist(), *self._parts_of(index, heads)]
+        return _certified(tree, exact_sum(terms), bound, tolerance)
 
     def _substitution(self, index: int) -> Ints | None:
         """The better of the trees from two starts: the best spanning and the best projective tree.
@@ -297,7 +203,7 @@ class HigherOrderTrees:
         from crossarc.inference.higher.substitution import best_substitution
         from crossarc.inference.spanning.edmonds.argmax import best_heads
 
-        problem = self._problems[index]
+        problem = self._problem(index)
         spanning = best_heads(self._batch.square(index), self.root == "single")
         if spanning[0] < 0:
             return None
@@ -309,7 +215,8 @@ class HigherOrderTrees:
         from crossarc.inference.projective import ProjectiveTrees
         from crossarc.inference.projective.automata.system import most_instances
 
-        names, layout = set(self._factors), self._layouts[index]
+        names = set(self._factors)
+        layout = layout_of(self._batch.scores(index), self._node_limits(index))
         grand = bool(names & {"grandchild", "grand_sibling"})
         if most_instances(layout, grand, "tri_sibling" in names) > _MOST_INSTANCES:
             return None
@@ -325,65 +232,12 @@ class HigherOrderTrees:
         return heads
 
     def _ranked(self, index: int, k: int) -> Iterator[Tree]:
-        trees = ranked(self._problems[index], self._batch.scores(index))
+        trees = ranked(self._problem(index), self._batch.scores(index))
         first = self._feasible(index, next(trees, None))
         return (
             self._tree(index, heads, bound, TOLERANCE, scores)
             for heads, scores, bound in chain([first], islice(trees, k - 1))
         )
-
-    def _propagate(self, index: int) -> Beliefs:
-        batch, problem = self._batch, self._problems[index]
-        scores = batch.square(index)
-        # Belief propagation does not notice that there is no tree within the limits of modifiers
-        # and without forbidden parts.
-        is_limited = self._limits is not None or self._forbidding(index)
-        if is_limited and solve(problem).heads is None:
-            return NO_TREES
-        if batch.labelled:
-            with np.errstate(divide="ignore"):
-                scores = scores + np.log(batch.label_sum(index))
-        tables, layout = self._tables(index), self._layouts[index]
-        return propagate(problem, scores, layout, tables, **self._bp_options)
-
-    def _forbidding(self, index: int) -> dict[str, FactorTable]:
-        """The factors that forbid parts."""
-        return {name: one for name, one in self._factors.items() if one.forbids(index)}
-
-    def _marginals(self, index: int, part: str) -> Floats:
-        from crossarc.inference.runtime.packing import spread_labels
-
-        beliefs, batch = self._beliefs[index], self._batch
-        arcs = self._feasible(index, beliefs.arcs)
-        if part != "arc":
-            table = self._factors[part].in_given_shape(index, beliefs.parts(part))
-        elif batch.labelled:
-            table = np.empty(batch.labelled[index].shape)
-            sums = batch.label_sum(index)
-            spread_labels(batch.labelled[index], batch.square(index), sums, arcs, False, table)
-        else:
-            table = arcs
-        table.flags.writeable = False
-        return table
-
-    def _entropy(self, index: int) -> float:
-        beliefs = self._beliefs[index]
-        self._feasible(index, beliefs.arcs)
-        expected = [_expectation(self._marginals(index, "arc"), self._batch.scores(index))]
-        for name, one in self._factors.items():
-            expected.append(_expectation(beliefs.parts(name), one.table(index)))
-        # That of an approximation may fall below 0.
-        return max(0.0, beliefs.log_partition - exact_sum(expected))
-
-    def _log_prob(self, index: int, tree: Tree) -> float:
-        arcs, heads = arc_scores(self._batch, index, tree), tree.heads
-        counts = np.bincount(heads, minlength=len(heads) + 1)
-        if (counts > self._layouts[index].limits).any() or -math.inf in arcs:
-            return -math.inf
-        parts = [x for one in self._factors.values() for x in one.of_tree(index, heads)]
-        if -math.inf in parts:
-            return -math.inf
-        return exact_sum([*arcs, *parts]) - self._beliefs[index].log_partition
 
     def _min_risk(self, index: int) -> Tree:
         from crossarc.inference.runtime.scoring import best_labels
@@ -402,11 +256,22 @@ class HigherOrderTrees:
         if self._limits is None and not forbidding:
             heads = best_heads(np.ascontiguousarray(arcs), self.root == "single")
             return heads if heads[0] >= 0 else None
-        tables = {name: weighted(one.table(index), 0.0) for name, one in forbidding.items()}
-        problem = problem_of(self._layouts[index], arcs, tables)
-        return solve(problem).heads
+        tables = {}
+        for name, one in forbidding.items():
+            table = weighted(one.table(index), 0.0)
+            tables[name] = table, np.array([0, len(table)])
+        own = only_arcs(self._arcs, index)
+        problems = problems_of(own, np.ascontiguousarray(arcs).reshape(-1), tables)
+        return solve(problem_view(problems, 0)).heads
 
 
-def _expectation(probabilities: Floats, scores: Floats) -> float:
-    used = probabilities > 0.0
-    return float(probabilities[used] @ scores[used])
+def _sealed(array: Ints) -> Ints:
+    array.flags.writeable = False
+    return array
+
+
+def _certified(tree: Tree, score: float, bound: float, tolerance: float) -> Tree:
+    """With its score and an upper bound on all trees."""
+    tree.score, tree.bound = score, max(float(bound), score)
+    tree.is_optimal = bool(tree.bound - score <= tolerance * max(1.0, abs(score)))
+    return tree

@@ -36,6 +36,16 @@ class Answers:
         over_ranges(some, self._costs, self._threads)
         return answers
 
+    def ranges(self, answer: Callable[[int, int], list[T]]) -> list[T]:
+        """The answers for all sentences, found for many at a time: answer(begin, end)."""
+        answers: list[Any] = [None] * len(self._costs)
+
+        def some(begin: int, end: int) -> None:
+            answers[begin:end] = answer(begin, end)
+
+        over_ranges(some, self._costs, self._threads)
+        return answers
+
     def once(self, question: Hashable, answer: Callable[[int], T]) -> list[T]:
         """The same, found when the question is first asked, and kept."""
         if question not in self._kept:

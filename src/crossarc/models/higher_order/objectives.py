@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from crossarc.inference import HigherOrderTrees, ProjectiveTrees, SpanningTrees
 from crossarc.inference.factors import Factor, Parts
-from crossarc.inference.higher.branching import solve_dual
 from crossarc.inference.higher.problem import FACTORS
 from crossarc.learning.expectations import allowed_arcs
 from crossarc.models.higher_order.model import FactoredScores
@@ -88,14 +87,7 @@ class Trees:
             return self.best(arcs, factors)
         trees = self.of(arcs, factors)
 
-        def solve(index: int) -> Ints:
-            problem = trees._problems[index]
-            allowed = np.ones(len(problem.score), np.int64)
-            # A deadline that has passed ends the search after its first round.
-            heads = solve_dual(problem, allowed, deadline=-math.inf).heads
-            return trees._substitution(index) if heads is None else heads
-
-        found: list[Ints] = trees._answers.all(solve)
+        found: list[Ints] = trees._first_heads()
         return found
 
     def agreeing(self, arcs: Floats, heads: Ints) -> Floats | None:

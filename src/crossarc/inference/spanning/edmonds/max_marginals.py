@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from crossarc.kernels import READ_INT, kernel, subkernel
 
-__all__ = ["detours"]
+__all__ = ["detours", "detours_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -115,8 +115,8 @@ def _shortest(costs: Floats, roots: Ints) -> None:
                     costs[v, x], roots[v, x] = total, count
 
 
-@kernel(types.void(_READ2, READ_INT, types.boolean, types.float64[:, ::1]))
-def detours(scores: Floats, best: Ints, single: bool, out: Floats) -> None:
+@subkernel()
+def detours_of(scores: Floats, best: Ints, single: bool, out: Floats) -> None:
     """What each arc costs in addition to its own loss; infinite where no tree has it.
 
     Args:
@@ -144,3 +144,9 @@ def detours(scores: Floats, best: Ints, single: bool, out: Floats) -> None:
             extra = int(h == 0) - int(heads[m] == 0) if single else 0
             if fewest + extra <= 0:
                 out[h, m] = least
+
+
+@kernel(types.void(_READ2, READ_INT, types.boolean, types.float64[:, ::1]))
+def detours(scores: Floats, best: Ints, single: bool, out: Floats) -> None:
+    """`detours_of` for callers in Python."""
+    detours_of(scores, best, single, out)

@@ -1,9 +1,9 @@
 """Sub-kernels that borrow their arrays: no references are counted in them.
 
 Numba counts references to arrays by atomic instructions, or at least a call, for each array among
-the arguments of each sub-kernel. A `Problem` has 17; in sub-kernels as short as those of this room
-that was more than half of the time. Arguments of a kernel live as long as it runs, so what it calls
-need not count.
+the arguments of each sub-kernel. A problem of `inference.higher` has 17; in sub-kernels as short as
+those of that room this was more than half of the time. Arguments of a kernel live as long as it
+runs, so what it calls need not count.
 """
 
 from __future__ import annotations
