@@ -15,7 +15,7 @@ import sys
 
 import typer
 
-from crossarc import __version__
+from crossarc import __version__, beside
 from crossarc.app.commands.analyze import analyze
 from crossarc.app.commands.combine import combine
 from crossarc.app.commands.completion import completion
@@ -98,6 +98,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _terminate)
     sys.unraisablehook = _unraisable
+    beside.while_in_command()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Where the terminal cannot show a character, a question mark is better than a traceback.
         sys.stdout.reconfigure(errors="replace")

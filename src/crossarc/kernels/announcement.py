@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 
+from crossarc import beside
 from crossarc.kernels.rooms import PARTS, ROOMS, room_of
 from crossarc.kernels.sources import source_size
 
@@ -37,6 +38,7 @@ class Announcer:
 
     def begin(self, module: str) -> None:
         """A kernel of this module is about to be compiled."""
+        beside.start()
         now = time.monotonic()
         is_told = now < self._expected_end and now < self._last_end + _PAUSE
         if self._is_muted or is_told:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from multiprocessing import get_context
@@ -18,7 +19,7 @@ from crossarc.kernels import kernels_of
 from crossarc.kernels.announcement import announcer
 from crossarc.kernels.rooms import ROOMS, kernel_modules, room_of
 
-__all__ = ["Job", "jobs", "warmup"]
+__all__ = ["Job", "compile_named", "jobs", "warmup"]
 
 
 class Job(NamedTuple):
@@ -26,6 +27,16 @@ class Job(NamedTuple):
 
     modules: tuple[str, ...]
     seconds: float
+
+
+def compile_named(names: Sequence[str]) -> None:
+    """Compile kernels by their names, "module:kernel", or find them in the cache."""
+    with announcer.muted():
+        for module, _, name in (one.partition(":") for one in names):
+            importlib.import_module(module)
+            for one in kernels_of(module):
+                if one.__qualname__ == name:
+                    one.compile()
 
 
 def jobs(modules: Sequence[str], workers: int) -> list[Job]:
@@ -97,3 +108,7 @@ def warmup(
                 report(finished.get())
             for future in done:
                 future.result()
+
+
+if __name__ == "__main__":
+    compile_named(sys.argv[1:])

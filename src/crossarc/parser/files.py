@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from crossarc import beside
 from crossarc.errors import ModelError
 from crossarc.models.checks import Fields, restoring
 from crossarc.models.kinds import OptionError, find_kind, kind_names, quoted
@@ -94,4 +95,5 @@ def read_parts(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
                 if key.partition(".")[0] == name
             }
             parts[name] = restore[name](own, dict(given.fields(name)))
+    beside.expect(getattr(parts["model"], "slow_kernels", ()))
     return parts, metadata

@@ -43,6 +43,30 @@ Ints = NDArray[np.int64]
 
 _FORMAT = 2
 
+# By whether trees are projective, below `crossarc.inference`.
+_SLOW_KERNELS = {
+    True: tuple(
+        f"crossarc.inference.{name}"
+        for name in (
+            "projective.automata.rules:emit_automata",
+            "projective.automata.layout:lay_out",
+            "projective.automata.system:most_instances",
+            "projective.first_order.lockstep:sum_one",
+            "forest.viterbi:best_parts",
+            "forest.inside:marginals",
+        )
+    ),
+    False: tuple(
+        f"crossarc.inference.{name}"
+        for name in (
+            "higher.ascent:ascend",
+            "higher.automata:marginals_best",
+            "spanning.edmonds.max_marginals:detours",
+            "spanning.matrix_tree.sums:sum_one",
+        )
+    ),
+}
+
 
 class HigherOrderModel(Described):
     """Scores of arcs and of parts of several arcs, for the arcs that a first-order model keeps.
@@ -84,6 +108,11 @@ class HigherOrderModel(Described):
         self.label_scorer = LabelScorer(
             context_plan(*words), bits=bits, tag=first.arcs.tag, labels=len(self.labels)
         )
+
+    @property
+    def slow_kernels(self) -> tuple[str, ...]:
+        """Those that a parse needs late and that take long to compile: see `crossarc.beside`."""
+        return _SLOW_KERNELS[self.projective]
 
     def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Encoded:
         """Codes of all words; with `gold`, of their heads and labels too."""
