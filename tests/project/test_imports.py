@@ -36,6 +36,7 @@ COMMAND_LINE = {
     "crossarc.app.files",
     "crossarc.app.induced",
     "crossarc.app.selection",
+    "crossarc.app.status",
     "crossarc.app.tables",
     "crossarc.app.words",
     "crossarc.errors",
