@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Annotations",
     "Arc",
+    "Contents",
     "Drawable",
     "Kind",
     "Node",
@@ -48,6 +49,16 @@ class Annotations(TypedDict, total=False):
     multiword_tokens: bool
     empty_nodes: bool
     enhanced: bool
+
+
+class Contents(Annotations, total=False):
+    """What a drawing shows of its source: options of `picture`, `svg`, `latex` and `text`."""
+
+    forms: Sequence[str] | None
+    tags: Sequence[str] | None
+    probabilities: ArrayLike | None
+    candidates: Collection[int]
+    against: Drawable | None
 
 
 class Kind(StrEnum):
