@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,12 +31,10 @@ __all__ = [
     "Node",
     "Picture",
     "Token",
-    "paired",
     "picture",
 ]
 
 Drawable: TypeAlias = Sentence | Tree
-Source = TypeVar("Source", bound=Drawable)
 
 # Candidate heads below this probability are left out.
 LEAST_CANDIDATE = 0.01
@@ -240,27 +237,6 @@ def _tree(source: Drawable) -> Tree:
             "tree with Tree(heads)"
         )
     return source
-
-
-def paired(
-    sentences: Iterable[Source], against: Iterable[Source] | None
-) -> Iterator[tuple[Source, Source | None]]:
-    """Each sentence with what it is compared with, if anything.
-
-    Raises:
-        TreebankError: one of the two has more sentences.
-    """
-    if against is None:
-        yield from ((sentence, None) for sentence in sentences)
-        return
-    for number, (sentence, other) in enumerate(zip_longest(sentences, against)):
-        if sentence is None or other is None:
-            shorter = "second" if other is None else "first"
-            raise TreebankError(
-                f"the {shorter} treebank ends after {number} sentences: "
-                "compare the same sentences, in the same order"
-            )
-        yield sentence, other
 
 
 def _tags(sentence: Sentence) -> Sequence[str] | None:
