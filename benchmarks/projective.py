@@ -12,8 +12,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +19,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from support.forests import ask_forests
-from support.harness import medians
+from support.harness import medians, repeat, shortest, start_up
 from support.projective_peers import Peer, first_order_peers, sibling_peers
 
 import crossarc as ca
@@ -87,11 +85,6 @@ def forest_against_kernel() -> None:
             print(f"  {title} n={n}: {rates} sentences/s: {ratio:.1f}x", flush=True)
 
 
-def repeat(job: Callable[[], object], times: int) -> None:
-    for _ in range(times):
-        job()
-
-
 def compare(title: str, ours: Callable[[], object], peers: Jobs, batch: int, asked: float) -> None:
     # As long as a peer, so that caches are warm as in the middle of a corpus.
     times = max(1, int(0.3 / shortest(ours, 3)))
@@ -126,17 +119,6 @@ def against_peers() -> None:
         jobs = {name: peer.sums for name, peer in peers.items()}
         title = f"log Z + marginals n={n}"
         compare(title, partial(sums, batch, factors), jobs, BATCH, ASKED_SIBLING)
-
-
-def shortest(job: Callable[[], object], rounds: int = 20) -> float:
-    """The least of many short runs: what the code takes when nobody else runs."""
-    job()
-    seconds = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        job()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def beside_blas() -> None:
@@ -206,20 +188,6 @@ def memory() -> None:
             print(f"  {model} n={n} {ask}: {float(done.stdout):.1f}")
 
 
-def start_up() -> None:
-    print("\nstart-up, seconds for a process that asks for")
-    for question in ("argmax", "marginals"):
-        code = f"import numpy, crossarc as ca; ca.ProjectiveTrees(numpy.zeros((9, 9))).{question}()"
-        with tempfile.TemporaryDirectory() as folder:
-            row = []
-            for _ in range(2):
-                start = time.perf_counter()
-                environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-                subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-                row.append(time.perf_counter() - start)
-        print(f"  {question}: {row[0]:.1f} after installation, {row[1]:.2f} later")
-
-
 def main() -> None:
     if not os.environ.get("OPENBLAS_NUM_THREADS") == os.environ.get("OMP_NUM_THREADS") == "1":
         raise SystemExit("one core for everybody: set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1")
@@ -230,7 +198,8 @@ def main() -> None:
     growth()
     two_threads()
     memory()
-    start_up()
+    code = "import numpy, crossarc as ca; ca.ProjectiveTrees(numpy.zeros((9, 9)))"
+    start_up({question: f"{code}.{question}()" for question in ("argmax", "marginals")})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -21,7 +20,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from support.harness import medians
+from support.harness import medians, repeat, start_up
 
 import crossarc as ca
 from crossarc.treebank.synthetic.random_trees import uniform_heads
@@ -95,12 +94,6 @@ def sum_jobs(batch: list[Floats]) -> dict[str, Callable[[], object]]:
 
         jobs["SuPar"] = supar
     return jobs
-
-
-def repeat(job: Callable[[], object], times: int) -> None:
-    """Often enough that caches are warm, as in the middle of a corpus."""
-    for _ in range(times):
-        job()
 
 
 def compare(title: str, jobs_of: Callable[[list[Floats]], dict[str, Callable[[], object]]]) -> None:
@@ -217,21 +210,6 @@ def memory() -> None:
     print("  k best trees, n=50, kept:", ", ".join(f"k={k} {mib:.1f}" for k, mib in kept.items()))
 
 
-def start_up() -> None:
-    print("\nstart-up, seconds for a process that asks for")
-    one, many = "numpy.zeros((9, 9))", "[numpy.zeros((9, 9))] * 8"
-    for question, scores in (("argmax", one), ("marginals", one), ("marginals", many)):
-        code = f"import numpy, crossarc as ca; ca.SpanningTrees({scores}).{question}()"
-        with tempfile.TemporaryDirectory() as folder:
-            row = []
-            for _ in range(2):
-                start = time.perf_counter()
-                environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-                subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-                row.append(time.perf_counter() - start)
-        print(f"  {scores}, {question}: {row[0]:.1f} after installation, {row[1]:.2f} later")
-
-
 def main() -> None:
     if not os.environ.get("OPENBLAS_NUM_THREADS") == os.environ.get("OMP_NUM_THREADS") == "1":
         raise SystemExit("one core for everybody: set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1")
@@ -242,7 +220,14 @@ def main() -> None:
     two_threads()
     growth()
     memory()
-    start_up()
+    one, many = "numpy.zeros((9, 9))", "[numpy.zeros((9, 9))] * 8"
+    start_up(
+        {
+            f"{scores}, {question}": f"import numpy, crossarc as ca; "
+            f"ca.SpanningTrees({scores}).{question}()"
+            for question, scores in (("argmax", one), ("marginals", one), ("marginals", many))
+        }
+    )
 
 
 if __name__ == "__main__":

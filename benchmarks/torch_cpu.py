@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import importlib
 import os
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from support.harness import medians
+from support.harness import medians, repeat, shortest
 
 BATCH = 64
 SIZES = (20, 50)
@@ -91,22 +90,6 @@ def contenders(batch: Any, kind: str) -> dict[str, Contender]:
 def set_threads(count: int) -> None:
     torch.set_num_threads(count)
     os.environ["CROSSARC_THREADS"] = str(count)
-
-
-def repeat(job: Callable[[], object], times: int) -> None:
-    for _ in range(times):
-        job()
-
-
-def shortest(job: Callable[[], object], rounds: int = 20) -> float:
-    """The least of many short runs: what the code takes when nobody else runs."""
-    job()
-    seconds = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        job()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def random_batch(n: int, dtype: Any) -> Any:

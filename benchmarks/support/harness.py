@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-__all__ = ["default_treebanks", "medians", "treebank_arguments", "treebank_folder"]
+__all__ = [
+    "default_treebanks",
+    "medians",
+    "repeat",
+    "shortest",
+    "start_up",
+    "treebank_arguments",
+    "treebank_folder",
+]
 
 ROUNDS = 5
 
@@ -46,3 +58,34 @@ def medians(jobs: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> d
             job()
             seconds[name].append(time.perf_counter() - start)
     return {name: statistics.median(column) for name, column in seconds.items()}
+
+
+def repeat(job: Callable[[], object], times: int) -> None:
+    """Often enough that caches are warm, as in the middle of a corpus."""
+    for _ in range(times):
+        job()
+
+
+def shortest(job: Callable[[], object], rounds: int = 20) -> float:
+    """The least of many short runs: what the code takes when nobody else runs."""
+    job()
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        job()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def start_up(codes: Mapping[str, str]) -> None:
+    """Print how long processes take for pieces of code, without compiled kernels and with them."""
+    print("\nstart-up, seconds for a process that asks for")
+    for title, code in codes.items():
+        with tempfile.TemporaryDirectory() as folder:
+            row = []
+            for _ in range(2):
+                start = time.perf_counter()
+                environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+                subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+                row.append(time.perf_counter() - start)
+        print(f"  {title}: {row[0]:.1f} after installation, {row[1]:.2f} later")

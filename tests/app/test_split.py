@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.shell import crossarc
 
 from crossarc import Sentence, read_conllu, write_conllu
-from crossarc.app.commands.split import _deal
+from crossarc.app.commands.treebanks.split import _deal
 from crossarc.treebank import SAMPLE_PATH, sample
 
 PARTS = ("train.conllu=8", "dev.conllu=1", "test.conllu=1")

@@ -10,7 +10,8 @@ from hypothesis import given
 from support.trees import all_trees, trees
 
 from crossarc import CrossarcError, Sentence, Tree
-from crossarc.draw.picture import paired, picture
+from crossarc.draw.gallery import paired
+from crossarc.draw.picture import picture
 from crossarc.draw.spans import nonprojective
 from crossarc.draw.widths import advance
 from crossarc.treebank import sample

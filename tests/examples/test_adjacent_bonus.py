@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import math
 import sys
 from functools import cache
 from pathlib import Path
@@ -11,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 from support.brute_force import BruteForce, Heads, projective_tree
+from support.factor_laws import FactorLaws
 from support.files import ROOT
-from support.law_base import assert_accurate, assert_marginals, law
-from support.laws import DistributionLaws
-from support.score_strategies import MODERATE, Scores
+from support.law_base import assert_accurate, assert_marginals
+from support.score_strategies import Scores
 
 from crossarc import Parts, ProjectiveTrees, ScoreError
 
@@ -64,9 +62,7 @@ def neighbours(heads: Heads) -> list[tuple[int, ...]]:
     return [(h, m) for m, h in enumerate(heads, 1) if abs(h - m) == 1]
 
 
-class TestAdjacentTrees(DistributionLaws):
-    permutable = False
-
+class TestAdjacentTrees(FactorLaws):
     def distribution(self, scores: Any, root: str = "single", **options: Any) -> Any:
         lengths = options.get("lengths")
         if lengths is not None or isinstance(scores, list):
@@ -82,29 +78,11 @@ class TestAdjacentTrees(DistributionLaws):
     def enumerate(self, scores: Scores, root: str) -> BruteForce:
         return BruteForce(scores, root, projective_tree, bonus(len(scores) - 1), neighbours)
 
-    # Three laws speak of trees that score alike, which the bonus changes.
+    def all_alike(self, zeros: Scores, root: str) -> Any:
+        return example.AdjacentTrees(zeros, root=root)
 
-    @law(examples=60)
-    def test_entropy_is_largest_when_all_trees_are_alike(self, data: st.DataObject) -> None:
-        distribution, _, case = self.feasible_case(data, MODERATE)
-        level = example.AdjacentTrees(np.zeros(case.scores.shape), root=case.root)
-        count = len(BruteForce(np.zeros(case.scores.shape), case.root, projective_tree).trees)
-        assert_accurate(level.entropy(), math.log(count))
-        assert distribution.entropy() <= level.entropy() + 1e-13
-
-    def test_two_words_that_only_the_root_can_head_are_infeasible_with_one_root(self) -> None:
-        scores = np.full((4, 4), -np.inf)
-        scores[[0, 0, 1], [1, 3, 2]] = 0.0
-        self._assert_infeasible(scores, "single")
-        total = self.distribution(scores, "multi").log_partition()
-        assert total == pytest.approx(bonus(3)[0, 1] + bonus(3)[1, 2], abs=1e-15)
-
-    def test_divergence_between_root_rules(self) -> None:
-        scores = np.zeros((3, 3))
-        single, multi = self.distribution(scores, "single"), self.distribution(scores, "multi")
-        share = multi.log_partition() - single.log_partition()
-        assert single.kl(multi) == pytest.approx(share, abs=1e-13)
-        assert multi.kl(single) == math.inf
+    def parts_of_010(self) -> float:
+        return bonus(3)[0, 1] + bonus(3)[1, 2]
 
 
 @pytest.mark.parametrize("root", ["single", "multi"])

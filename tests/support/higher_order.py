@@ -8,12 +8,16 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from crossarc import Parts, ProjectiveTrees
 from support.brute_force import BruteForce, Heads, projective_tree, sibling_parts
-from support.law_base import assert_accurate, assert_log_marginals, assert_marginals, key_of
+from support.law_base import (
+    assert_accurate,
+    assert_log_marginals,
+    assert_marginals,
+    assert_ranked,
+)
 from support.trees import all_trees
 
 __all__ = [
@@ -122,14 +126,7 @@ def assert_all_answers(
         assert_log_marginals(trees.log_marginals(name), own)
         assert_marginals(trees.marginals(name), np.exp(own))
     assert_accurate(trees.entropy(), truth.entropy())
-    rounding = 1e-13 * max(1.0, np.abs(truth.tree_scores()).max())
-    assert trees.argmax().score == pytest.approx(truth.score(truth.trees[0]), abs=rounding)
-    ranked = list(trees.kbest(2000))
-    assert {key_of(tree) for tree in ranked} == {tree.key for tree in truth.trees}
-    assert len(ranked) == len(truth.trees)
-    found = [tree.score for tree in ranked]
-    np.testing.assert_allclose(found, truth.tree_scores(), rtol=0.0, atol=rounding)
-    np.testing.assert_allclose(trees.max_marginals(), truth.max_marginals(), atol=rounding)
+    assert_ranked(trees, truth)
 
 
 @cache

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -129,3 +130,15 @@ def entry_of(truth: BruteForce, tree: Any) -> ScoredTree:
     found = truth.find(*key_of(tree))
     assert found is not None, f"{tree} is not a tree of this distribution"
     return found
+
+
+def assert_ranked(trees: Any, truth: BruteForce) -> None:
+    """The best tree, all trees best first, and max-marginals."""
+    rounding = 1e-13 * max(1.0, np.abs(truth.tree_scores()).max())
+    assert trees.argmax().score == pytest.approx(truth.score(truth.trees[0]), abs=rounding)
+    ranked = list(trees.kbest(len(truth.trees) + 1))
+    assert {key_of(tree) for tree in ranked} == {tree.key for tree in truth.trees}
+    assert len(ranked) == len(truth.trees)
+    found = [tree.score for tree in ranked]
+    np.testing.assert_allclose(found, truth.tree_scores(), rtol=0.0, atol=rounding)
+    np.testing.assert_allclose(trees.max_marginals(), truth.max_marginals(), atol=rounding)

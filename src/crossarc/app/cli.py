@@ -16,22 +16,22 @@ import sys
 import typer
 
 from crossarc import __version__, beside
-from crossarc.app.commands.analyze import analyze
 from crossarc.app.commands.combine import combine
 from crossarc.app.commands.completion import completion
-from crossarc.app.commands.convert import convert
 from crossarc.app.commands.demo import demo
-from crossarc.app.commands.draw import draw
-from crossarc.app.commands.evaluate import evaluate
 from crossarc.app.commands.explain import explain
 from crossarc.app.commands.induce import induce
 from crossarc.app.commands.parse import parse
 from crossarc.app.commands.perplexity import perplexity
 from crossarc.app.commands.review import review
 from crossarc.app.commands.serve import serve
-from crossarc.app.commands.split import split
-from crossarc.app.commands.stats import stats
 from crossarc.app.commands.train import train
+from crossarc.app.commands.treebanks.analyze import analyze
+from crossarc.app.commands.treebanks.convert import convert
+from crossarc.app.commands.treebanks.draw import draw
+from crossarc.app.commands.treebanks.evaluate import evaluate
+from crossarc.app.commands.treebanks.split import split
+from crossarc.app.commands.treebanks.stats import stats
 from crossarc.app.commands.warmup import warmup
 from crossarc.errors import CrossarcError
 

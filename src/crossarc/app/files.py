@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
+from crossarc.app.status import StatusLine
 from crossarc.errors import LimitError, ModelError
 from crossarc.models.kinds import OptionError
 
@@ -232,10 +233,9 @@ class Progress(Iterator[T]):
     ) -> None:
         self._sentences = sentences
         self._name: str = getattr(sentences, "name", "-") if name is None else name
-        self._visible = sys.stderr.isatty() and not (quiet and sys.stdout.isatty())
+        self._status = StatusLine(quiet=quiet)
         self._start = time.monotonic()
         self._due = self._start + _FIRST_SHOWN
-        self._dirty = False
         self._count = self._words = 0
 
     @property
@@ -248,9 +248,9 @@ class Progress(Iterator[T]):
         try:
             sentence = next(self._sentences)
         except BaseException:
-            self._clear()
+            self._status.clear()
             raise
-        if self._visible:
+        if self._status.is_visible:
             self._count += 1
             self._words += len(sentence)
             self._show()
@@ -261,14 +261,8 @@ class Progress(Iterator[T]):
         if now < self._due:
             return
         self._due = now + _SHOWN_EVERY
-        self._dirty = True
         rate = self._words / (now - self._start)
-        line = f"{self._name}: {self._count:,} sentences, {rate:,.0f} words/s"
-        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-
-    def _clear(self) -> None:
-        if self._dirty:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self._status.show(f"{self._name}: {self._count:,} sentences, {rate:,.0f} words/s")
 
 
 def read_trees(path: str, on_error: OnError) -> list[Sentence]:

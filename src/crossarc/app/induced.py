@@ -26,8 +26,7 @@ __all__ = [
     "StartName",
     "Transitions",
     "load_induced",
-    "transition_model",
-    "tree_model",
+    "new_model",
 ]
 
 
@@ -47,10 +46,22 @@ class StartName(StrEnum):
     random = "random"
 
 
-def tree_model(
+def new_model(
+    name: ModelName,
+    unit: UnitName,
+    min_count: int,
+    options: dict[str, Any],
+    start_trees: str | None,
+) -> BigramModel | DMVModel | Transitions:
+    """The model that was asked for; wrong usage if the options do not fit it."""
+    if name is ModelName.transition:
+        return _transition_model(unit, min_count, {**options, "start-trees": start_trees})
+    return _tree_model(name, unit, min_count, options)
+
+
+def _tree_model(
     name: ModelName, unit: UnitName, min_count: int, options: dict[str, Any]
 ) -> BigramModel | DMVModel:
-    """The model that was asked for; wrong usage if the options do not fit it."""
     from crossarc.models.generative import BigramModel, DMVModel
 
     given = {key: value for key, value in options.items() if value is not None}
@@ -163,8 +174,7 @@ def load_induced(path: str) -> GenerativeModel | Transitions:
     return GenerativeModel.load(path)
 
 
-def transition_model(unit: UnitName, min_count: int, options: dict[str, Any]) -> Transitions:
-    """The transition model; wrong usage if options are given that it does not know."""
+def _transition_model(unit: UnitName, min_count: int, options: dict[str, Any]) -> Transitions:
     defaults = {"direction": True, "distance": True, "stop": False}
     flags = {"direction": "no-direction", "distance": "no-distance"}
     if options.pop("root") == "multi":

@@ -46,7 +46,7 @@ class Selection:
         self.has_more = self.limit is not None and next(chosen, None) is not None
 
     def _chosen(self) -> Iterator[Pair]:
-        from crossarc.draw.picture import paired
+        from crossarc.draw.gallery import paired
         from crossarc.draw.spans import nonprojective
 
         for sentence, twin in paired(self.reader, self.other):

@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from html import escape
+from itertools import zip_longest
+from typing import TypeVar, Unpack
 
 from crossarc.draw import annotation
 from crossarc.draw.page import closing, opening
-from crossarc.draw.picture import Drawable, Kind, Picture, paired, picture
+from crossarc.draw.picture import Annotations, Drawable, Kind, Picture, picture
 from crossarc.draw.style import Theme
 from crossarc.draw.vector import WIDTH, element
 from crossarc.draw.widths import printable
+from crossarc.errors import TreebankError
 from crossarc.treebank import Sentence
 
-__all__ = ["NARROW", "drawing", "gallery", "html"]
+__all__ = ["NARROW", "drawing", "gallery", "html", "paired"]
+
+Source = TypeVar("Source", bound=Drawable)
 
 #: Width of the second layout of a drawing, for screens of 360 pixels and more.
 NARROW = 320
@@ -48,12 +53,10 @@ def html(
     title: str = "Dependency trees",
     against: Iterable[Drawable] | None = None,
     names: tuple[str, str] = ("first", "second"),
-    multiword_tokens: bool = False,
-    empty_nodes: bool = False,
-    enhanced: bool = False,
     width: float | None = WIDTH,
     narrow: float | None = NARROW,
     theme: Theme = "auto",
+    **annotations: Unpack[Annotations],
 ) -> str:
     """Sentences or trees as one HTML page, with search, filters and keys.
 
@@ -66,27 +69,38 @@ def html(
         title: of the page.
         against: other trees for the same sentences, in the same order.
         names, width, theme: as for `svg`.
-        multiword_tokens, empty_nodes, enhanced: as for `svg`.
         narrow: the width of a second layout, which small screens show; None for no such layout.
+        annotations: multiword_tokens, empty_nodes and enhanced, as for `svg`.
 
     Raises:
         TreebankError: a word has no head, or the two treebanks do not match.
     """
     pictures = (
-        (
-            sentence,
-            picture(
-                sentence,
-                against=other,
-                names=names,
-                multiword_tokens=multiword_tokens,
-                empty_nodes=empty_nodes,
-                enhanced=enhanced,
-            ),
-        )
+        (sentence, picture(sentence, against=other, names=names, **annotations))
         for sentence, other in paired(sentences, against)
     )
     return "".join(gallery(pictures, title=title, width=width, narrow=narrow, theme=theme))
+
+
+def paired(
+    sentences: Iterable[Source], against: Iterable[Source] | None
+) -> Iterator[tuple[Source, Source | None]]:
+    """Each sentence with what it is compared with, if anything.
+
+    Raises:
+        TreebankError: one of the two has more sentences.
+    """
+    if against is None:
+        yield from ((sentence, None) for sentence in sentences)
+        return
+    for number, (sentence, other) in enumerate(zip_longest(sentences, against)):
+        if sentence is None or other is None:
+            shorter = "second" if other is None else "first"
+            raise TreebankError(
+                f"the {shorter} treebank ends after {number} sentences: "
+                "compare the same sentences, in the same order"
+            )
+        yield sentence, other
 
 
 def gallery(

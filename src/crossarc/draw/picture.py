@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,17 +25,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Annotations",
     "Arc",
+    "Contents",
     "Drawable",
     "Kind",
     "Node",
     "Picture",
     "Token",
-    "paired",
     "picture",
 ]
 
 Drawable: TypeAlias = Sentence | Tree
-Source = TypeVar("Source", bound=Drawable)
 
 # Candidate heads below this probability are left out.
 LEAST_CANDIDATE = 0.01
@@ -48,6 +46,16 @@ class Annotations(TypedDict, total=False):
     multiword_tokens: bool
     empty_nodes: bool
     enhanced: bool
+
+
+class Contents(Annotations, total=False):
+    """What a drawing shows of its source: options of `picture`, `svg`, `latex` and `text`."""
+
+    forms: Sequence[str] | None
+    tags: Sequence[str] | None
+    probabilities: ArrayLike | None
+    candidates: Collection[int]
+    against: Drawable | None
 
 
 class Kind(StrEnum):
@@ -229,27 +237,6 @@ def _tree(source: Drawable) -> Tree:
             "tree with Tree(heads)"
         )
     return source
-
-
-def paired(
-    sentences: Iterable[Source], against: Iterable[Source] | None
-) -> Iterator[tuple[Source, Source | None]]:
-    """Each sentence with what it is compared with, if anything.
-
-    Raises:
-        TreebankError: one of the two has more sentences.
-    """
-    if against is None:
-        yield from ((sentence, None) for sentence in sentences)
-        return
-    for number, (sentence, other) in enumerate(zip_longest(sentences, against)):
-        if sentence is None or other is None:
-            shorter = "second" if other is None else "first"
-            raise TreebankError(
-                f"the {shorter} treebank ends after {number} sentences: "
-                "compare the same sentences, in the same order"
-            )
-        yield sentence, other
 
 
 def _tags(sentence: Sentence) -> Sequence[str] | None:

@@ -18,17 +18,14 @@ characters; L is n only in trees that nest arc within arc all the way.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Unpack
 
 from crossarc.draw import annotation
-from crossarc.draw.picture import Arc, Drawable, Kind, Node, Picture, picture
+from crossarc.draw.picture import Arc, Contents, Drawable, Kind, Node, Picture, picture
 from crossarc.draw.spans import stack
 from crossarc.draw.widths import cut, display_width, isolated, printable
 from crossarc.treebank import Sentence
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 __all__ = ["LEGEND", "Stem", "stems", "text"]
 
@@ -50,16 +47,9 @@ _RED, _CYAN, _DIM, _PLAIN = "\x1b[31m", "\x1b[36m", "\x1b[2m", "\x1b[0m"
 def text(
     source: Drawable,
     *,
-    forms: Sequence[str] | None = None,
-    tags: Sequence[str] | None = None,
-    probabilities: ArrayLike | None = None,
-    candidates: Collection[int] = (),
-    against: Drawable | None = None,
-    multiword_tokens: bool = False,
-    empty_nodes: bool = False,
-    enhanced: bool = False,
     color: bool = False,
     width: int | None = None,
+    **contents: Unpack[Contents],
 ) -> str:
     """A sentence or tree as lines of text, the last without a line break.
 
@@ -72,26 +62,17 @@ def text(
     enhanced arcs after +.
 
     Args:
-        source, forms, tags, probabilities, candidates, against: as for `svg`.
-        multiword_tokens, empty_nodes, enhanced: as for `svg`.
+        source: what to draw.
         color: whether to add terminal colours; non-projective arcs are red.
         width: columns of the terminal: forms are cut so that lines fit, though never below 4
             columns, and nothing else is cut.
+        contents: forms, tags, probabilities, candidates, against, multiword_tokens, empty_nodes
+            and enhanced, as for `svg`.
 
     Raises:
         TreebankError: a word has no head, or the options do not fit the sentence.
     """
-    content = picture(
-        source,
-        forms=forms,
-        tags=tags,
-        probabilities=probabilities,
-        candidates=candidates,
-        against=against,
-        multiword_tokens=multiword_tokens,
-        empty_nodes=empty_nodes,
-        enhanced=enhanced,
-    )
+    content = picture(source, **contents)
     lines = _header(source, width) if isinstance(source, Sentence) else []
     if color:
         lines = [f"{_DIM}{line}{_PLAIN}" for line in lines]

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Unpack
 
 from crossarc.draw.layout import FORM_SIZE, Arch, Layout, Line, Root
-from crossarc.draw.picture import Drawable, Kind, Node, Picture, Token, picture
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from crossarc.draw.picture import Contents, Drawable, Kind, Node, Picture, Token, picture
 
 __all__ = ["document", "environment", "escaped", "latex"]
 
@@ -53,15 +50,8 @@ _EAST_ASIAN = re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\
 def latex(
     source: Drawable,
     *,
-    forms: Sequence[str] | None = None,
-    tags: Sequence[str] | None = None,
-    probabilities: ArrayLike | None = None,
-    candidates: Collection[int] = (),
-    against: Drawable | None = None,
-    multiword_tokens: bool = False,
-    empty_nodes: bool = False,
-    enhanced: bool = False,
     document: bool = False,
+    **contents: Unpack[Contents],
 ) -> str:
     r"""A sentence or tree as a `dependency` environment of the LaTeX package tikz-dependency.
 
@@ -69,26 +59,16 @@ def latex(
     right-to-left scripts are put into `\RL{...}`, which a document for LuaLaTeX defines.
 
     Args:
-        source, forms, tags, probabilities, candidates, against: as for `svg`.
-        multiword_tokens, empty_nodes, enhanced: as for `svg`.
+        source: what to draw.
         document: a whole document, whose page fits the drawing, rather than a piece of one. It
             says in its first line which LaTeX to use: pdflatex for Latin letters, else lualatex.
+        contents: forms, tags, probabilities, candidates, against, multiword_tokens, empty_nodes
+            and enhanced, as for `svg`.
 
     Raises:
         TreebankError: a word has no head, or the options do not fit the sentence.
     """
-    content = picture(
-        source,
-        forms=forms,
-        tags=tags,
-        probabilities=probabilities,
-        candidates=candidates,
-        against=against,
-        multiword_tokens=multiword_tokens,
-        empty_nodes=empty_nodes,
-        enhanced=enhanced,
-    )
-    drawn = environment(content)
+    drawn = environment(picture(source, **contents))
     return _document([drawn]) if document else drawn
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Unpack
 from xml.sax.saxutils import escape
 
 from crossarc.draw.layout import (
@@ -20,11 +20,8 @@ from crossarc.draw.layout import (
     Root,
     TokenSpan,
 )
-from crossarc.draw.picture import Arc, Drawable, Picture, picture
+from crossarc.draw.picture import Arc, Contents, Drawable, Picture, picture
 from crossarc.draw.style import Legend, Theme, arc_title, drawing_rules, number, text_element
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 __all__ = ["SVG", "WIDTH", "Figure", "element", "svg"]
 
@@ -59,17 +56,10 @@ class SVG(str):
 def svg(
     source: Drawable,
     *,
-    forms: Sequence[str] | None = None,
-    tags: Sequence[str] | None = None,
-    probabilities: ArrayLike | None = None,
-    candidates: Collection[int] = (),
-    against: Drawable | None = None,
     names: tuple[str, str] = ("first", "second"),
-    multiword_tokens: bool = False,
-    empty_nodes: bool = False,
-    enhanced: bool = False,
     width: float | None = WIDTH,
     theme: Theme = "auto",
+    **contents: Unpack[Contents],
 ) -> SVG:
     """A sentence or tree as SVG, a file of its own.
 
@@ -98,18 +88,7 @@ def svg(
     Raises:
         TreebankError: a word has no head, or the options do not fit the sentence.
     """
-    content = picture(
-        source,
-        forms=forms,
-        tags=tags,
-        probabilities=probabilities,
-        candidates=candidates,
-        against=against,
-        names=names,
-        multiword_tokens=multiword_tokens,
-        empty_nodes=empty_nodes,
-        enhanced=enhanced,
-    )
+    content = picture(source, names=names, **contents)
     return SVG(element(content, width=width, theme=theme, style=drawing_rules(theme)).text + "\n")
 
 

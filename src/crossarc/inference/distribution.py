@@ -14,8 +14,7 @@ from crossarc.inference.arithmetic.rng import stream
 from crossarc.inference.face import ELSEWHERE, html, line
 from crossarc.inference.hooks import TreeHooks
 from crossarc.inference.questions import dependence, information, likelihood, moments
-from crossarc.inference.runtime.arguments import tree_number
-from crossarc.inference.typed import Many, One, Root, Size, per_sentence
+from crossarc.inference.typed import Many, One, Root, Size, counting, per_sentence
 from crossarc.limits import require
 from crossarc.trees import Tree
 
@@ -131,7 +130,7 @@ class TreeDistribution(TreeHooks, Generic[Size]):
 
     def kbest(self, k: int) -> Iterator[Tree] | list[list[Tree]]:
         """The k best trees, best first; fewer when there are fewer. One sentence: an iterator."""
-        k = tree_number(k)
+        k = counting("k", k)
         return self._lists(lambda index: islice(self._ranked(index), k))
 
     @overload
@@ -162,7 +161,7 @@ class TreeDistribution(TreeHooks, Generic[Size]):
             replace: if False, the trees are different: each is drawn from those that are left,
                 in proportion to their probabilities. Fewer than k when there are fewer.
         """
-        k = tree_number(k)
+        k = counting("k", k)
         if isinstance(seed, np.random.Generator):
             seed = int(seed.integers(1 << 63))
         if seed is not None and not (isinstance(seed, int | np.integer) and seed >= 0):

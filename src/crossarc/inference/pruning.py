@@ -7,7 +7,6 @@ a first-order model. The parts of factors are then listed by joining the arcs th
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -15,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ScoreError
-from crossarc.inference.distribution import Root
 from crossarc.inference.projective import ProjectiveTrees
 from crossarc.inference.runtime.batch import Scores
 from crossarc.inference.spanning import SpanningTrees
+from crossarc.inference.typed import Root, counting
 
 __all__ = ["list_parts", "prune"]
 
@@ -74,7 +73,7 @@ def prune(
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold must be from 0 to 1: got {threshold}")
     if max_heads is not None:
-        _check_limit(max_heads)
+        counting("max_heads", max_heads)
     kind = ProjectiveTrees if projective else SpanningTrees
     trees = kind(scores, root=root, lengths=lengths, threads=threads)
     batch = trees._batch
@@ -89,15 +88,6 @@ def prune(
     if lengths is not None:
         return _padded(pruned, np.shape(scores))
     return pruned if batch.is_batch else pruned[0]
-
-
-def _check_limit(max_heads: int) -> None:
-    try:
-        whole = operator.index(max_heads)
-    except TypeError:
-        raise ValueError(f"max_heads must be a whole number: got {max_heads!r}") from None
-    if whole < 1:
-        raise ValueError(f"max_heads must be at least 1: got {max_heads}")
 
 
 def _kept(log_probs: Floats, heads: Ints, threshold: float, max_heads: int | None) -> Bools:

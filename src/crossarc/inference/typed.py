@@ -10,6 +10,7 @@ Without brackets, as in `def f(trees: SpanningTrees)`, the type is that of one s
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypedDict, overload
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 else:
     from typing import TypeVar
 
-__all__ = ["Many", "One", "Options", "Root", "Size", "check_root", "per_sentence"]
+__all__ = ["Many", "One", "Options", "Root", "Size", "check_root", "counting", "per_sentence"]
 
 Root = Literal["single", "multi"]
 P = ParamSpec("P")
@@ -32,6 +33,21 @@ def check_root(root: str) -> None:
     """Raise ValueError unless it is a rule for roots."""
     if root not in ("single", "multi"):
         raise ValueError(f'root must be "single" or "multi": got {root!r}')
+
+
+def counting(name: str, value: int) -> int:
+    """The value of an argument that counts something, from 1 on.
+
+    Raises:
+        ValueError: another number, or none.
+    """
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be a whole number: got {value!r}") from None
+    if whole < 1:
+        raise ValueError(f"{name} must be at least 1: got {value}")
+    return whole
 
 
 class One:

@@ -10,7 +10,7 @@ from typing import Any
 
 from crossarc.errors import ModelError
 from crossarc.learning import Progress
-from crossarc.models.kinds import Kind, OptionError
+from crossarc.models.kinds import Kind, OptionError, TrainOptions
 from crossarc.models.tagger import Tagger
 from crossarc.parser.search import Report, train_best, train_one
 from crossarc.text import Tokenizer
@@ -37,10 +37,8 @@ def train_parts(
     if deadline is None and kind.usual is not None:
         given = {**kind.usual(given, sentences, dev), **given}
     options = kind.build_options(given)
-    if budget is not None and kind.variants is None:
-        raise OptionError(f"the kind {kind.name!r} has nothing to choose: leave it out", "budget")
-    if budget is not None and getattr(options, "checkpoint", None) is not None:
-        raise OptionError("several trainings have no common checkpoint", "budget", "checkpoint")
+    if budget is not None:
+        _check_choice(kind, options)
     report = progress or _silent
     if not sentences:
         raise ModelError("there are no sentences to learn from: check the training file")
@@ -56,25 +54,14 @@ def train_parts(
             parts["tagger"] = tagger
         if predicted_tags:
             report("tags for the parser to learn from", None)
-            learnt = Tagger.jackknife(
-                sentences,
-                folds=min(_FOLDS, len(sentences)),
-                seed=options.seed,
-                threads=options.threads,
-            )
-            held_out = list(tagger.tag(dev, threads=options.threads))
+            learnt, held_out = _predicted(tagger, sentences, dev, options)
     tried: list[dict[str, Any]] = []
     if deadline is None:
-        found = train_one(
-            kind,
-            options.resolved(sentences),
-            learnt,
-            held_out,
-            partial(report, "parser"),
-        )
+        resolved = options.resolved(sentences)
+        found = train_one(kind, resolved, learnt, held_out, partial(report, "parser"))
     else:
         found, tried = train_best(kind, given, sentences, learnt, held_out, deadline, report)
-    parts["model"], chosen = found.model, found.options
+    chosen = found.options
     # Neither the number of threads nor a checkpoint changes the model, nor its file.
     used = {k: v for k, v in asdict(chosen).items() if k not in ("threads", "checkpoint")}
     training = {
@@ -86,10 +73,35 @@ def train_parts(
     }
     return {
         **parts,
+        "model": found.model,
         "projective": chosen.projective,
         "root": chosen.root,
         "training": training | dict(found.scores),
     }
+
+
+def _check_choice(kind: Kind, options: TrainOptions) -> None:
+    """Refuse to choose among trainings where there is one, or where they would share a file."""
+    if kind.variants is None:
+        raise OptionError(f"the kind {kind.name!r} has nothing to choose: leave it out", "budget")
+    if getattr(options, "checkpoint", None) is not None:
+        raise OptionError("several trainings have no common checkpoint", "budget", "checkpoint")
+
+
+def _predicted(
+    tagger: Tagger,
+    sentences: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    options: TrainOptions,
+) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
+    """The sentences and the held-out ones, with tags as a tagger gives them to new text."""
+    learnt = Tagger.jackknife(
+        sentences,
+        folds=min(_FOLDS, len(sentences)),
+        seed=options.seed,
+        threads=options.threads,
+    )
+    return learnt, list(tagger.tag(dev, threads=options.threads))
 
 
 def _silent(stage: str, state: Progress | None) -> None:

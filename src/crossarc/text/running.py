@@ -7,7 +7,7 @@ that print would have: none around brackets and before marks, none at all in scr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,8 +29,7 @@ from crossarc.treebank import Sentence
 __all__ = ["RunningText", "in_lines", "raw_text", "running_text"]
 
 _ATTACHED = frozenset(".,;:!?%…·。、،؛؟")
-_PARAGRAPH_BREAK = "\n\n"
-_SPACES = {NOTHING: "", SPACED: " ", PARAGRAPH: _PARAGRAPH_BREAK, LINE: "\n"}
+_SPACES = {NOTHING: "", SPACED: " ", PARAGRAPH: "\n\n", LINE: "\n"}
 _UNMARKED, _LOWER_CASE = 0.6, 0.25
 _ENOUGH_LINES = 2000
 
@@ -39,6 +38,15 @@ class _Token(NamedTuple):
     form: str
     space: bool  # whether white space follows
     words: tuple[str, ...]  # what a multiword token stands for, else empty
+
+
+class _Placed(NamedTuple):
+    """A token, and what of white space follows it."""
+
+    form: str
+    follows: int
+    is_final: bool
+    words: tuple[str, ...]
 
 
 class _Line(NamedTuple):
@@ -71,32 +79,29 @@ def running_text(sentences: Iterable[Sentence]) -> RunningText:
     lines = [_Line(list(_tokens(s)), _starts_paragraph(s)) for s in sentences]
     if not any(not token.space for line in lines for token in line.tokens[:-1]):
         lines = [_respaced(line) for line in _guess_spaces(lines)]
-    pieces: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    breaks: list[int] = []
-    finals: list[bool] = []
-    words: list[tuple[str, ...]] = []
-    offset = 0
+    placed = []
     for number, line in enumerate(lines):
         for k, token in enumerate(line.tokens):
             last = k == len(line.tokens) - 1
             paragraph = last and number + 1 < len(lines) and lines[number + 1].starts_paragraph
-            gap = _PARAGRAPH_BREAK if paragraph else " " if token.space else ""
-            pieces += (token.form, gap)
-            starts.append(offset)
-            ends.append(offset + len(token.form))
-            offset = ends[-1] + len(gap)
-            breaks.append(PARAGRAPH if paragraph else SPACED if gap else NOTHING)
-            finals.append(last)
-            words.append(token.words)
+            follows = PARAGRAPH if paragraph else SPACED if token.space else NOTHING
+            placed.append(_Placed(token.form, follows, last, token.words))
+    return _laid_out(placed)
+
+
+def _laid_out(tokens: Sequence[_Placed]) -> RunningText:
+    """The text that tokens make, and where they lie in it."""
+    lengths = np.array([len(token.form) for token in tokens], np.int64)
+    gaps = [_SPACES[token.follows] for token in tokens]
+    ends = np.cumsum(lengths + np.array([len(gap) for gap in gaps], np.int64))
+    starts = np.concatenate([np.zeros(1, np.int64), ends])[: len(tokens)]
     return RunningText(
-        "".join(pieces),
-        np.array(starts, np.int64),
-        np.array(ends, np.int64),
-        np.array(breaks, np.int64),
-        np.array(finals, np.bool_),
-        words,
+        "".join(token.form + gap for token, gap in zip(tokens, gaps, strict=True)),
+        starts,
+        starts + lengths,
+        np.array([token.follows for token in tokens], np.int64),
+        np.array([token.is_final for token in tokens], np.bool_),
+        [token.words for token in tokens],
     )
 
 
@@ -110,9 +115,7 @@ def in_lines(text: RunningText, *, seed: int) -> RunningText:
     rng = np.random.default_rng(seed)
     ends = np.flatnonzero(text.finals) + 1
     bounds = list(pairwise([0, *ends.tolist()])) * (1 + _ENOUGH_LINES // len(ends))
-    pieces: list[str] = []
-    spans: list[tuple[int, int, int, bool]] = []
-    offset = 0
+    placed = []
     for first, end in bounds:
         unmarked, lower = rng.random(2) < (_UNMARKED, _LOWER_CASE)
         last = end - 1
@@ -122,18 +125,8 @@ def in_lines(text: RunningText, *, seed: int) -> RunningText:
         for t in range(first, last + 1):
             form = lower_case(text.form(t)) if lower else text.form(t)
             follows = LINE if t in (broken, last) else int(text.breaks[t])
-            pieces += (form, _SPACES[follows])
-            spans.append((offset, offset + len(form), follows, t == last))
-            offset += len(form) + len(_SPACES[follows])
-    starts, stops, breaks, finals = zip(*spans, strict=True)
-    return RunningText(
-        "".join(pieces),
-        np.array(starts, np.int64),
-        np.array(stops, np.int64),
-        np.array(breaks, np.int64),
-        np.array(finals, np.bool_),
-        [()] * len(spans),
-    )
+            placed.append(_Placed(form, follows, t == last, ()))
+    return _laid_out(placed)
 
 
 def _starts_paragraph(sentence: Sentence) -> bool:

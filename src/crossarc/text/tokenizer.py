@@ -57,7 +57,7 @@ class Tokenizer:
             TreebankError: there are no sentences.
         """
         # What only learning needs is not loaded to tokenise.
-        from crossarc.text.learning import learn
+        from crossarc.text.training.learning import learn
 
         text = running_text(sentences)
         if not text.words:

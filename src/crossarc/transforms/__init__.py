@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from crossarc.transforms.projectivize import deprojectivize, projectivize
+from crossarc.transforms.round_trip import deprojectivize, projectivize
 
 __all__ = ["deprojectivize", "projectivize"]

@@ -8,7 +8,8 @@ from support.higher_order_models import CROSSING, weighted_model
 from support.small_treebank import toy_treebank
 
 from crossarc import Parser, Sentence
-from crossarc.app.server.decoding import Decoded, decode
+from crossarc.app.server.decoded import Decoded
+from crossarc.app.server.decoding import decode
 from crossarc.app.server.limits import RefusalError
 from crossarc.app.server.schema import Constraints, ParseRequest
 

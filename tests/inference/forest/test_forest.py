@@ -76,15 +76,20 @@ def needed(forest: Forest) -> bool:
     return len(used) == len(forest.left)
 
 
-@given(forests())
-def test_every_question(forest: Forest) -> None:
+def all_derivations(forest: Forest) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+    """The parts of each derivation, their scores, and the derivations' probabilities."""
     assume(needed(forest))
     listed = [parts_of(forest, one) for one in derivations(forest, forest.items - 1)]
     assume(len(listed) < 300)
     scores = np.array([math.fsum(forest.score[parts]) for parts in listed])
     weights = np.exp(scores - scores.max())
-    chances = weights / weights.sum()
-    log_z = scores.max() + math.log(weights.sum())
+    return listed, scores, weights / weights.sum()
+
+
+@given(forests())
+def test_every_question(forest: Forest) -> None:
+    listed, scores, chances = all_derivations(forest)
+    log_z = scores.max() + math.log(np.exp(scores - scores.max()).sum())
     assert sum(log_total(forest)) == pytest.approx(log_z, rel=1e-13, abs=1e-13)
 
     shares, best = np.zeros(8), np.full(8, -math.inf)
@@ -191,12 +196,7 @@ def test_divergence_of_nearly_equal_scores() -> None:
 @given(forests())
 def test_derivatives_of_marginals(forest: Forest) -> None:
     """d P(part) / d t along scores + t values is a covariance: counts of the part, and values."""
-    assume(needed(forest))
-    listed = [parts_of(forest, one) for one in derivations(forest, forest.items - 1)]
-    assume(len(listed) < 300)
-    scores = np.array([math.fsum(forest.score[parts]) for parts in listed])
-    weights = np.exp(scores - scores.max())
-    chances = weights / weights.sum()
+    listed, _, chances = all_derivations(forest)
     values = np.arange(1.0, 9.0)
     totals = np.array([values[parts].sum() for parts in listed])
     counts = np.array([np.bincount(parts, minlength=8) for parts in listed])

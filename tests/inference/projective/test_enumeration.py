@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.brute_force import BruteForce, projective_tree, sibling_parts
-from support.law_base import assert_accurate, assert_marginals, key_of
+from support.law_base import assert_accurate, assert_marginals, assert_ranked, key_of
 from support.projective_reference import highest, over_trees
 from support.sibling_cases import as_parts, usable_parts
 
@@ -77,15 +77,7 @@ def test_all_trees(n: int, kind: str, root: str, with_factor: bool) -> None:
     assert_accurate(trees.log_partition(), truth.log_partition())
     assert_marginals(trees.marginals(), truth.marginals)
     assert_accurate(trees.entropy(), truth.entropy())
-    rounding = 1e-13 * max(1.0, np.abs(truth.tree_scores()).max())
-    np.testing.assert_allclose(trees.max_marginals(), truth.max_marginals(), atol=rounding)
-    assert trees.argmax().score == pytest.approx(truth.score(truth.trees[0]), abs=rounding)
-
-    ranked = list(trees.kbest(2000))
-    assert {key_of(tree) for tree in ranked} == {tree.key for tree in truth.trees}
-    assert len(ranked) == len(truth.trees)
-    by_score = [tree.score for tree in ranked]
-    np.testing.assert_allclose(by_score, truth.tree_scores(), rtol=0.0, atol=rounding)
+    assert_ranked(trees, truth)
     if with_factor:
         logs = truth.part_log_marginals
         np.testing.assert_allclose(trees.log_marginals("sibling"), logs, rtol=1e-12, atol=1e-12)

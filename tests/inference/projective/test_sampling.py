@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 from support.brute_force import BruteForce, projective_tree
 from support.law_base import key_of
-from support.statistics import assert_distribution
+from support.statistics import (
+    assert_distribution,
+    assert_frequencies,
+    assert_order_beside_a_tree_with_all_the_mass,
+)
 
 from crossarc import InfeasibleError, ProjectiveTrees
 
@@ -31,17 +35,7 @@ def case(n: int, root: str, sibling: bool, labels: int | None = None, scale: flo
 @pytest.mark.parametrize(("n", "labels"), [(4, None), (2, 2)])
 def test_frequencies(n: int, labels: int | None, root: str, sibling: bool) -> None:
     trees, truth = case(n, root, sibling, labels)
-    counts = Counter(map(key_of, trees.sample(20_000, seed=1)))
-    assert sum(counts.values()) == 20_000
-    assert set(counts) <= {tree.key for tree in truth.trees}
-    chances = [math.exp(truth.log_prob(tree.heads, tree.labels)) for tree in truth.trees]
-    # The rare trees together, so that the chi-square test has enough in each class.
-    common = [place for place, chance in enumerate(chances) if chance > 5e-4]
-    seen = [counts[truth.trees[place].key] for place in common]
-    rest = 1.0 - sum(chances[place] for place in common)
-    assert_distribution(
-        [*seen, 20_000 - sum(seen)], [*(chances[place] for place in common), max(rest, 0.0)]
-    )
+    assert_frequencies(trees, truth)
 
 
 @pytest.mark.parametrize("root", ROOTS)
@@ -76,17 +70,7 @@ def test_order_of_draws_without_replacement(sibling: bool) -> None:
 
 
 def test_draws_without_replacement_when_one_tree_has_all_the_mass() -> None:
-    """After the first tree, 1 - p is rounded to 0, yet the others keep their proportions."""
-    scores = np.full((4, 4), -np.inf)
-    scores[0, 1], scores[1, 2] = 0.0, 0.0
-    scores[2, 3], scores[1, 3], scores[0, 3] = 800.0, math.log(3.0), 0.0
-    trees = ProjectiveTrees(scores, root="multi")
-    orders = Counter(
-        tuple(int(tree.heads[2]) for tree in trees.sample(3, seed=seed, replace=False))
-        for seed in range(2_000)
-    )
-    assert set(orders) <= {(2, 1, 0), (2, 0, 1)}
-    assert_distribution([orders[2, 1, 0], orders[2, 0, 1]], [0.75, 0.25])
+    assert_order_beside_a_tree_with_all_the_mass(ProjectiveTrees)
 
 
 def test_seeds() -> None:

@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 from support.brute_force import BruteForce
 from support.law_base import key_of
-from support.statistics import assert_distribution
+from support.statistics import (
+    assert_distribution,
+    assert_frequencies,
+    assert_order_beside_a_tree_with_all_the_mass,
+)
 
 from crossarc import InfeasibleError, ScoreError, SpanningTrees
 from crossarc.inference.spanning.sampling import sampler
@@ -36,19 +40,8 @@ def scores_of(n: int, labels: int | None = None, scale: float = 1.0) -> np.ndarr
     return np.random.default_rng(n).normal(0, scale, shape)
 
 
-def assert_frequencies(scores: np.ndarray, root: str, draws: int = 20_000) -> None:
-    truth = BruteForce(scores, root)
-    counts = Counter(map(key_of, SpanningTrees(scores, root=root).sample(draws, seed=1)))
-    assert sum(counts.values()) == draws
-    assert set(counts) <= {tree.key for tree in truth.trees}
-    probabilities = [math.exp(truth.log_prob(tree.heads, tree.labels)) for tree in truth.trees]
-    # The rare trees together, so that the chi-square test has enough in each class.
-    common = [i for i, p in enumerate(probabilities) if p * draws > 10]
-    seen = [counts[truth.trees[i].key] for i in common]
-    rest = 1.0 - math.fsum(probabilities[i] for i in common)
-    assert_distribution(
-        [*seen, draws - sum(seen)], [*(probabilities[i] for i in common), max(rest, 0.0)]
-    )
+def assert_drawn(scores: np.ndarray, root: str) -> None:
+    assert_frequencies(SpanningTrees(scores, root=root), BruteForce(scores, root))
 
 
 class TestWithReplacement:
@@ -57,7 +50,7 @@ class TestWithReplacement:
         ("n", "labels"), [(1, None), (2, None), (3, None), (4, None), (5, None), (1, 3), (3, 2)]
     )
     def test_frequencies(self, n: int, labels: int | None, root: str, way: str) -> None:
-        assert_frequencies(scores_of(n, labels), root)
+        assert_drawn(scores_of(n, labels), root)
 
     @pytest.mark.parametrize("root", ROOTS)
     @pytest.mark.parametrize("seed", range(6))
@@ -66,7 +59,7 @@ class TestWithReplacement:
         scores = rng.normal(size=(5, 5))
         scores[rng.random((5, 5)) < 0.4] = -np.inf
         if BruteForce(scores, root).feasible:
-            assert_frequencies(scores, root)
+            assert_drawn(scores, root)
         else:
             with pytest.raises(InfeasibleError):
                 SpanningTrees(scores, root=root).sample(1)
@@ -79,7 +72,7 @@ class TestWithReplacement:
         scores = rng.choice([-1.0, 0.0], (5, 5)) * size + rng.normal(size=(5, 5))
         best, second = BruteForce(scores, root).tree_scores()[:2]
         assert best - second < 3.0
-        assert_frequencies(scores, root)
+        assert_drawn(scores, root)
 
     @pytest.mark.parametrize("n", [5, 40])
     def test_a_drifting_chain(self, n: int) -> None:
@@ -230,17 +223,7 @@ class TestWithoutReplacement:
         self.assert_order(drawn, truth, draws)
 
     def test_when_one_tree_has_all_the_mass(self) -> None:
-        """After the first tree, 1 - p is rounded to 0, yet the others keep their proportions."""
-        scores = np.full((4, 4), -np.inf)
-        scores[0, 1], scores[1, 2] = 0.0, 0.0
-        scores[2, 3], scores[1, 3], scores[0, 3] = 800.0, math.log(3.0), 0.0
-        trees = SpanningTrees(scores, root="multi")
-        orders = Counter(
-            tuple(int(tree.heads[2]) for tree in trees.sample(3, seed=seed, replace=False))
-            for seed in range(2_000)
-        )
-        assert set(orders) <= {(2, 1, 0), (2, 0, 1)}
-        assert_distribution([orders[2, 1, 0], orders[2, 0, 1]], [0.75, 0.25])
+        assert_order_beside_a_tree_with_all_the_mass(SpanningTrees)
 
     def test_many_from_a_long_sentence(self) -> None:
         """The first is drawn like any tree; trees that are nearly all of the mass come early."""

@@ -32,7 +32,7 @@ def demo(
     A text, and the sample bank that comes with crossarc.
     """
     from crossarc.analysis import Profile, profile
-    from crossarc.app.commands.stats import profile_table
+    from crossarc.app.commands.treebanks.stats import profile_table
     from crossarc.draw import text
     from crossarc.parser import load
     from crossarc.treebank import sample

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -20,7 +21,8 @@ from crossarc.app.files import (
     counted,
     stdin_once,
 )
-from crossarc.app.induced import ModelName, StartName, Transitions, transition_model, tree_model
+from crossarc.app.induced import ModelName, StartName, Transitions, new_model
+from crossarc.app.status import StatusLine
 from crossarc.app.tables import text_table
 from crossarc.app.words import (
     RootName,
@@ -59,6 +61,14 @@ class _Words(NamedTuple):
 
 
 _NOTHING = _Words([], [], [])
+
+# An iteration of EM for the transition model takes O(n^7) for each sentence.
+_LONGEST = {ModelName.bigram: 40, ModelName.dmv: 40, ModelName.transition: 15}
+_STARTS = {
+    ModelName.bigram: StartName.harmonic,
+    ModelName.dmv: StartName.harmonic,
+    ModelName.transition: StartName.uniform,
+}
 
 
 def induce(
@@ -186,39 +196,27 @@ def induce(
         "distance": distance,
         "stop": stop,
     }
-    model: BigramModel | DMVModel | Transitions
-    if name is ModelName.transition:
-        model = transition_model(unit, min_count, {**options, "start-trees": start_trees})
-    else:
-        model = tree_model(name, unit, min_count, options)
-    is_transition = name is ModelName.transition
-    # An iteration of EM takes O(n^7) for each sentence.
-    longest = max_words or (15 if is_transition else 40)
-    start = start or (StartName.uniform if is_transition else StartName.harmonic)
-    if restarts > 1 and (start is not StartName.random or start_trees is not None):
-        raise typer.BadParameter("several restarts need --start random", param_hint="--restarts")
-    if name is ModelName.dmv and prior == 0.0:
-        raise typer.BadParameter("must be above 0 for dmv", param_hint="--prior")
+    model = new_model(name, unit, min_count, options, start_trees)
+    longest = max_words or _LONGEST[name]
+    start = start or _STARTS[name]
+    _check_start(name, start, start_trees, restarts, prior)
     if save is not None:
         check_model_file(str(save), "--save", file, test, start_trees)
     for path, flag in ((checkpoint, "--checkpoint"), (output, "-o")):
         if path not in (None, "-"):
             check_writable(str(path), flag)
-    learnt = _read(file, tokenized, model, punctuation, on_error)
-    parsed = learnt if test is None else _read(test, tokenized, model, punctuation, on_error)
+    read = partial(_read, model=model, punctuation=punctuation, on_error=on_error)
+    learnt = read(file, tokenized)
+    parsed = learnt if test is None else read(test, tokenized)
     has_trees = any((one.heads >= 0).all() for one in parsed.up_to(longest).sentences)
     target = "-" if output is None and not has_trees else output
     if isinstance(model, Transitions) and target is not None:
         model.check_lengths(parsed.sentences, parsed.words)
-    chosen: Any = start.value
-    if start_trees is not None:
-        trees = _read(start_trees, False, model, punctuation, on_error)
-        assert not isinstance(model, Transitions)
-        chosen = type(model)(**model.options()).fit(trees.contents)
-    shown = _Shown(restarts)
+    taught = None if start_trees is None else read(start_trees, False)
+    status = StatusLine()
     state = model.fit_em(
         _short(learnt, longest, file),
-        start=chosen,
+        start=start.value if taught is None else _taught(model, taught),
         restarts=restarts,
         seed=seed,
         prior=prior,
@@ -227,9 +225,9 @@ def induce(
         tolerance=tolerance,
         threads=workers,
         checkpoint=checkpoint,
-        on_iteration=lambda restart, state: shown(restart, state.objectives),
+        on_iteration=_shown_on(status, restarts),
     )
-    shown.clear()
+    status.clear()
     _report_end(name, state)
     if save is not None:
         model.save(save)
@@ -238,6 +236,21 @@ def induce(
         print(_compared(model, parsed.up_to(longest), figures, workers), file=stream)
     if target is not None:
         _write(model, parsed, target, workers)
+
+
+def _check_start(
+    name: ModelName, start: StartName, start_trees: str | None, restarts: int, prior: float
+) -> None:
+    if restarts > 1 and (start is not StartName.random or start_trees is not None):
+        raise typer.BadParameter("several restarts need --start random", param_hint="--restarts")
+    if name is ModelName.dmv and prior == 0.0:
+        raise typer.BadParameter("must be above 0 for dmv", param_hint="--prior")
+
+
+def _taught(model: BigramModel | DMVModel | Transitions, trees: _Words) -> GenerativeModel:
+    """A model of the same kind that has learnt from trees."""
+    assert not isinstance(model, Transitions)
+    return type(model)(**model.options()).fit(trees.contents)
 
 
 def _read(
@@ -326,25 +339,14 @@ def _figures(rows: dict[str, Attachment], figures: Output) -> str:
     return text_table(table)
 
 
-class _Shown:
+def _shown_on(status: StatusLine, restarts: int) -> Callable[[int, EMState | EMResult], None]:
     """Progress on a terminal: a line that changes."""
 
-    def __init__(self, restarts: int) -> None:
-        self._restarts = restarts
-        self._visible = sys.stderr.isatty()
+    def show(restart: int, state: EMState | EMResult) -> None:
+        objectives = state.objectives
+        run = f"start {restart + 1}/{restarts}, " if restarts > 1 else ""
+        rise = objectives[-1] - objectives[-2] if len(objectives) > 1 else 0.0
+        iteration = f"iteration {len(objectives)}: objective {objectives[-1]:,.2f} (+{rise:,.2f})"
+        status.show(run + iteration)
 
-    def __call__(self, restart: int, objectives: Sequence[float]) -> None:
-        if self._visible:
-            run = f"start {restart + 1}/{self._restarts}, " if self._restarts > 1 else ""
-            rise = objectives[-1] - objectives[-2] if len(objectives) > 1 else 0.0
-            self._print(
-                f"{run}iteration {len(objectives)}: objective {objectives[-1]:,.2f} (+{rise:,.2f})"
-            )
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._visible:
-            self._print("")
-
-    def _print(self, line: str) -> None:
-        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+    return show

@@ -141,12 +141,8 @@ def parse(
     with refused_options():
         ParseOptions.build(dict(options), text=form is not None)
     shards = share(_shards(paths, output), part)
-    is_folder = _is_folder(output)
-    for flag, is_given in (("--resume", resume), ("--ray", ray is not None)):
-        if is_given and (not is_folder or "-" in paths):
-            raise typer.BadParameter(
-                "goes from files to a folder: give files, and -o FOLDER/", param_hint=flag
-            )
+    if not _is_folder(output) or "-" in paths:
+        _refuse_for_streams(resume, ray)
     name = chosen_model(model, form is not None)
     job = _Job(name, options, form, on_error)
     if resume:
@@ -154,7 +150,15 @@ def parse(
     if shards and ray is not None:
         job.run_on_cluster(shards, ray)
     elif shards:
-        job.run(shards, is_folder)
+        job.run(shards, _is_folder(output))
+
+
+def _refuse_for_streams(resume: bool, ray: str | None) -> None:
+    for flag, is_given in (("--resume", resume), ("--ray", ray is not None)):
+        if is_given:
+            raise typer.BadParameter(
+                "goes from files to a folder: give files, and -o FOLDER/", param_hint=flag
+            )
 
 
 def _input_form(text: bool, lines: bool, tokenized: bool) -> Form:

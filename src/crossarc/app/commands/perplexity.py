@@ -102,14 +102,7 @@ def perplexity(
     no end symbol. Sentences are interpolated, not words, with weights by EM on held-out text.
     """
     stdin_once(file, train, held_out)
-    if model is None and train is None:
-        raise typer.BadParameter("give a model with -m, or a text to learn from with --train")
-    if held_out is not None and train is None:
-        raise typer.BadParameter("needs --train", param_hint="--held-out")
-    if tokenized and model is None:
-        raise typer.BadParameter(
-            "lines of words teach no tree model: give one with -m", param_hint="--tokenized"
-        )
+    _check_usage(train, held_out, model, tokenized)
 
     def read(path: str) -> list[Sentence]:
         return _contents(read_sentences(path, tokenized, on_error), punctuation)
@@ -125,6 +118,19 @@ def perplexity(
     sentences = [one for one in read(file) if max_words is None or len(one) <= max_words]
     rows = _rows(tree_model, learnt, fitted, sentences, order, workers)
     print(_figures(rows, sentences, figures))
+
+
+def _check_usage(
+    train: str | None, held_out: str | None, model: str | None, tokenized: bool
+) -> None:
+    if model is None and train is None:
+        raise typer.BadParameter("give a model with -m, or a text to learn from with --train")
+    if held_out is not None and train is None:
+        raise typer.BadParameter("needs --train", param_hint="--held-out")
+    if tokenized and model is None:
+        raise typer.BadParameter(
+            "lines of words teach no tree model: give one with -m", param_hint="--tokenized"
+        )
 
 
 def _contents(sentences: list[Sentence], punctuation: bool) -> list[Sentence]:

@@ -22,6 +22,7 @@ from crossarc.app.files import (
     refused_options,
     stdin_once,
 )
+from crossarc.app.status import StatusLine
 from crossarc.errors import ModelError
 from crossarc.models.kinds import OptionError, find_kind, kind_names
 
@@ -119,7 +120,7 @@ def train(
     _warn(file, sentences)
     if best:
         _say_how_long(sentences, given)
-    shown = _Shown()
+    status = StatusLine()
     with refused_options():
         parser = Parser.train(
             sentences,
@@ -129,10 +130,10 @@ def train(
             predicted_tags=predicted_tags,
             seed=seed,
             threads=workers,
-            progress=shown,
+            progress=_shown_on(status),
             **given,
         )
-    shown.clear()
+    status.clear()
     _save(parser, output)
     _say_what_was_learnt(parser, output)
 
@@ -283,17 +284,12 @@ def _described(trial: Mapping[str, Any]) -> str:
     return f"{', '.join(words)} ({seconds:.0f} s)"
 
 
-class _Shown:
+def _shown_on(status: StatusLine) -> Callable[[str, Passes | None], None]:
     """Progress on a terminal: a line that changes, and one that stays for each pass."""
 
-    def __init__(self) -> None:
-        self._visible = sys.stderr.isatty()
-
-    def __call__(self, stage: str, state: Passes | None) -> None:
-        if not self._visible:
-            return
+    def show(stage: str, state: Passes | None) -> None:
         if state is None:
-            self._print(f"training the {stage} ...")
+            status.show(f"training the {stage} ...")
             return
         line = (
             f"pass {state.number}/{state.passes} {state.share:4.0%}  loss {state.loss:.3f}  "
@@ -302,18 +298,9 @@ class _Shown:
         measured = [f"dev {name.upper()} {value:.2f}" for name, value in state.scores.items()]
         if state.objective is not None:
             measured.insert(0, f"objective {state.objective:.6g}")
-        if measured:
-            self._print(f"{'  '.join([line, *measured])}\n")
-        else:
-            self._print(line)
+        status.show("  ".join([line, *measured]), stays=bool(measured))
 
-    def clear(self) -> None:
-        """Take the changing line away."""
-        if self._visible:
-            self._print("")
-
-    def _print(self, line: str) -> None:
-        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+    return show
 
 
 def _time(seconds: float) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from crossarc.app.server.decoding import Decoded, Ranked, decode
+from crossarc.app.server.decoded import Decoded, Ranked
+from crossarc.app.server.decoding import decode
 from crossarc.app.server.limits import Deadline, Limits, RefusalError
 from crossarc.app.server.schema import Constraints, Drawing, ParseRequest
 from crossarc.app.server.ud_rules import find_hints

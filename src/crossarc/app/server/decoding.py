@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import chain, islice
 from typing import Any
@@ -11,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crossarc.app.server.decoded import Decoded, Ranked
 from crossarc.app.server.limits import RefusalError
+from crossarc.app.server.relations import Relations
 from crossarc.app.server.schema import Constraints, ParseRequest
 from crossarc.errors import TreebankError
 from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution, constrain
@@ -24,59 +25,15 @@ from crossarc.models.protocol import (
     ScoringModel,
     factors_of,
     labelled_scores,
-    tree_label_log_probs,
 )
 from crossarc.parser import Parser
 from crossarc.parser.decoding import crossing_trees, information_of_heads
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
-__all__ = ["Decoded", "Ranked", "decode"]
+__all__ = ["decode"]
 
 Floats = NDArray[np.float64]
-
-# Candidates with less probability say nothing to a person.
-_LEAST_CANDIDATE = 5e-4
-
-
-@dataclass(slots=True)
-class Ranked:
-    """One of the k best trees."""
-
-    heads: list[int]
-    deprels: list[str]
-    log_prob: float
-
-
-@dataclass(slots=True)
-class Decoded:
-    """A sentence with its tree.
-
-    Attributes:
-        sentence: with tags; heads and relations are those of the input.
-        constraints: that the tree satisfies.
-        marginals: the probability of each arc [h, m] under the constraints; none where the model
-            gives one tree only. So are the fields below.
-        candidates: for each word, heads with their probability and relation.
-        relations: for each word, relations to its head with their probability.
-        log_prob: of the heads, summed over relations.
-        information: of each word's head about all heads, in nats.
-        compared: a second tree, if one was asked for.
-    """
-
-    sentence: Sentence
-    constraints: Constraints
-    heads: list[int]
-    deprels: list[str]
-    marginals: Floats | None = None
-    deprel_probabilities: Floats | None = None
-    candidates: list[list[tuple[int, float, str]]] | None = None
-    relations: list[list[tuple[str, float]]] | None = None
-    log_prob: float | None = None
-    entropy: float | None = None
-    information: Floats | None = None
-    kbest: list[Ranked] | None = None
-    compared: Ranked | None = None
 
 
 def decode(
@@ -216,7 +173,7 @@ class _Batch:
                 [result.information] = information_of_heads(tree)
             result.compared = self._compared(k, best, result)
             results.append(result)
-        self._label(results)
+        Relations(self.labels, self.batch, self.request).fill_in(results)
         return results
 
     def _use_ranked(self, result: Decoded, ranked: list[Ranked]) -> None:
@@ -331,77 +288,6 @@ class _Batch:
         # Both by the score of the model, so that a reader can tell which is the better one.
         difference = float(wide.log_prob(tree)) - float(wide.log_prob(Tree(result.heads)))
         return Ranked(tree.heads.tolist(), [], (result.log_prob or 0.0) + difference)
-
-    def _label(self, results: list[Decoded]) -> None:
-        """Fill in relations: of the trees, of candidates, and of the trees compared with."""
-        candidates = [self._candidates(one) for one in results]
-        arcs = []
-        for one, heads_of in zip(results, candidates, strict=True):
-            pairs = list(zip(one.heads, range(1, len(one.heads) + 1), strict=True))
-            pairs += [(h, m) for m, heads in enumerate(heads_of, 1) for h in heads]
-            if one.compared is not None and not one.compared.deprels:
-                pairs += zip(one.compared.heads, range(1, len(one.heads) + 1), strict=True)
-            heads, words = np.array(pairs, np.int64).T
-            arcs.append((heads.copy(), words.copy()))
-        tables = self.batch.label_log_probs(arcs)
-        # Labels may depend on all of a tree.
-        own = tree_label_log_probs(self.batch, [np.array(one.heads) for one in results])
-        for one, heads_of, logs, chosen in zip(results, candidates, tables, own, strict=True):
-            logs[: len(chosen)] = chosen
-            self._use_labels(one, heads_of, logs)
-
-    def _use_labels(self, one: Decoded, heads_of: list[list[int]], logs: Floats) -> None:
-        n = len(one.heads)
-        probabilities = np.exp(logs)
-        names = self.model.labels
-        best = logs.argmax(axis=1).tolist()
-        kept = one.deprels or [names[number] for number in best[:n]]
-        one.deprels = [self._deprel(one, word, label) for word, label in enumerate(kept, 1)]
-        numbers = [self.labels.get(label, -1) for label in one.deprels]
-        one.deprel_probabilities = np.array(
-            [probabilities[m, number] if number >= 0 else 0.0 for m, number in enumerate(numbers)]
-        )
-        if self.request.relations:
-            order = np.argsort(-logs[:n], axis=1, kind="stable")[:, : self.request.relations]
-            one.relations = [
-                [(names[number], float(probabilities[m, number])) for number in row]
-                for m, row in enumerate(order.tolist())
-            ]
-        if self.request.candidates and one.marginals is not None:
-            one.candidates, row = [], n
-            for m, heads in enumerate(heads_of, 1):
-                labels = [names[number] for number in best[row : row + len(heads)]]
-                row += len(heads)
-                one.candidates.append(
-                    [
-                        (h, float(one.marginals[h, m]), label)
-                        for h, label in zip(heads, labels, strict=True)
-                    ]
-                )
-        if one.compared is not None and not one.compared.deprels:
-            one.compared.deprels = [names[number] for number in best[-n:]]
-
-    def _deprel(self, one: Decoded, word: int, label: str) -> str:
-        """The relation that a person gave, that of the input where its head stayed, or the best."""
-        if word in one.constraints.labels:
-            return one.constraints.labels[word]
-        if self.request.closest_to_input and self.request.rank is None:
-            given = one.sentence.deprels[word - 1]
-            if given != "_" and one.sentence.heads[word - 1] == one.heads[word - 1]:
-                return given
-        return label
-
-    def _candidates(self, one: Decoded) -> list[list[int]]:
-        """For each word, its most probable heads, with the one that it has among them."""
-        if not self.request.candidates or one.marginals is None:
-            return [[] for _ in one.heads]
-        found = []
-        for word, head in enumerate(one.heads, 1):
-            column = one.marginals[:, word]
-            order = np.argsort(-column, kind="stable")[: self.request.candidates].tolist()
-            heads = [h for h in order if h == head or column[h] >= _LEAST_CANDIDATE]
-            found.append(heads if head in heads else [*heads[: self.request.candidates - 1], head])
-        return found
 
 
 def _distribution(

@@ -22,7 +22,7 @@ from crossarc.inference.higher.ranking import ranked
 from crossarc.inference.higher.sums import TreeSums
 from crossarc.inference.higher.tables import tree_scores
 from crossarc.inference.projective.automata.factor import layout_of
-from crossarc.inference.runtime.arguments import tree_number
+from crossarc.inference.typed import counting
 from crossarc.trees import Tree
 
 __all__ = ["HigherOrderTrees", "Method"]
@@ -102,7 +102,7 @@ class HigherOrderTrees(TreeSums):
         `bound` is an upper bound on every tree that has not come before, so `is_optimal` says that
         the tree has its place in the list by right. Each tree costs up to n searches.
         """
-        k = tree_number(k)
+        k = counting("k", k)
         if not self._batch.is_batch:
             return self._ranked(0, k)
         return self._each(lambda index: list(self._ranked(index, k)))

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crossarc.inference.runtime.batch import Batch
 
-__all__ = ["one_each", "tree_number"]
-
-
-def tree_number(k: Any) -> int:
-    """A number of trees."""
-    try:
-        whole = operator.index(k)
-    except TypeError:
-        raise ValueError(f"k must be a whole number: got {k!r}") from None
-    if whole < 1:
-        raise ValueError(f"k must be at least 1: got {k}")
-    return whole
+__all__ = ["one_each"]
 
 
 def one_each(batch: Batch, values: Any, kind: type[Any]) -> list[Any]:

@@ -17,7 +17,7 @@ different lines of the cache. A kernel claims items until there are no more:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +28,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.lanes import LANES, AnyCells, Eight, load_vector
-from crossarc.kernels import kernel, subkernel
+from crossarc.kernels import READ_INT, kernel, subkernel
 from crossarc.parallel import run_in_threads, thread_count
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "eight_cells",
     "eight_rows",
     "in_groups",
+    "lockstep_kernels",
     "new_queue",
     "run_in_lockstep",
     "run_one_by_one",
@@ -119,7 +120,7 @@ def _is_worth_it(lengths: list[int]) -> bool:
 
 
 def run_in_lockstep(
-    kernels: Callable[[int], Any],
+    kernels: Mapping[tuple[int, bool], Any],
     sizes: Ints,
     members: Ints,
     arguments: tuple[Any, ...],
@@ -136,7 +137,7 @@ def run_in_lockstep(
     queue `progress`.
 
     Args:
-        kernels: from the number of lanes, 1 or LANES, to the kernel.
+        kernels: by the number of lanes, 1 or LANES, and whether numbers are wide.
         sizes: the words of each sentence of the batch.
         workspace_size: from a number of nodes to the cells that a kernel needs.
         longest_group: groups of longer sentences would need too much memory.
@@ -146,7 +147,7 @@ def run_in_lockstep(
 
     def run(lanes: int, order: Ints, starts: Ints) -> None:
         cells = workspace_size(int(sizes[order[0]]) + 1)
-        _run(kernels(lanes), arguments, order, starts, (cells, lanes, wide), threads)
+        _run(kernels[lanes, wide], arguments, order, starts, (cells, lanes, wide), threads)
 
     if len(grouped):
         run(LANES, members[grouped], group_starts)
@@ -254,6 +255,37 @@ def _aligned(count: int) -> Floats:
 # The kernels' side: the work queue.
 
 PROGRESS = types.int64[::1]
+
+_WORKSPACES = {
+    (1, False): types.float64[::1],
+    (LANES, False): types.float64[:, ::1],
+    (1, True): types.complex128[::1],
+    (LANES, True): types.complex128[:, ::1],
+}
+
+
+def lockstep_kernels(
+    body: Callable[[int], Callable[..., None]], *arguments: Any, wide: bool = True
+) -> dict[tuple[int, bool], Any]:
+    """The kernels of `run_in_lockstep`, by lanes and whether numbers are wide.
+
+    Their names say which they are: sum_groups_one, sum_groups_eight, sum_groups_one_wide ...
+
+    Args:
+        body: the function for a number of lanes.
+        arguments: the types of what comes before order, starts, progress and workspace.
+        wide: whether there are instances in wide numbers.
+    """
+    kernels = {}
+    for (lanes, is_wide), workspace in _WORKSPACES.items():
+        if is_wide and not wide:
+            continue
+        function = body(lanes)
+        name = f"{function.__name__}_{'one' if lanes == 1 else 'eight'}{'_wide' if is_wide else ''}"
+        signature = types.void(*arguments, READ_INT, READ_INT, PROGRESS, workspace)
+        kernels[lanes, is_wide] = kernel(signature, name=name)(function)
+    return kernels
+
 
 _CLAIMED, _COMPLETED, _LENGTH = 0, 16, 32
 # About a millisecond: to fall asleep and be woken may take half of it.

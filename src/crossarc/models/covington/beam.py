@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.transition.pieces import HEAD, MARGIN, begin_word, end_word
+from crossarc.inference.transition.pieces import MARGIN, begin_word, end_word
 from crossarc.inference.transition.system import ACTIONS, begin_given
 from crossarc.kernels import kernel, subkernel
 from crossarc.models.covington.decisions import (
@@ -24,13 +24,14 @@ from crossarc.models.covington.decisions import (
     Rules,
     Scratch,
     apply_transition,
-    attach_rest,
+    finish,
     is_choice,
     make_scratch,
     next_choice,
+    rules_of,
     score_actions,
 )
-from crossarc.models.covington.features import LABEL, MODEL_ROWS, seeds_of
+from crossarc.models.covington.features import MODEL_ROWS, seeds_of
 
 __all__ = [
     "Beam",
@@ -231,9 +232,7 @@ def parse_with_beam(
     scratch = make_scratch(plan.shape[0], permitted.shape[1])
     for s in range(begin, end):
         n, row, first = sizes[s], starts[s], words[s]
-        own = np.full(n + 1, -1, np.int64)
-        own[1:] = given[first : first + n]
-        rules = Rules(bound, own, np.empty(n + 1, np.int64))
+        rules = rules_of(bound, given, first, n)
         beam = make_beam(width, n, rules, 0)
         pair_counts[s] = 0
         for i in range(1, n + 1):
@@ -245,6 +244,4 @@ def parse_with_beam(
                 pair_counts[s] += advance(model, scratch, rules, beam, row, i, j)
             end_pairs(beam, i)
         forest = beam.forests[best_item(beam)]
-        attach_rest(model, scratch, forest, row, own, single)
-        heads[first : first + n] = forest[HEAD, 1 : n + 1]
-        labels[first : first + n] = forest[LABEL, 1 : n + 1] - 1
+        finish(model, scratch, forest, row, rules, single, first, heads, labels)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.transition.pieces import MARGIN, begin_word, end_word, leave_pair
+from crossarc.inference.transition.pieces import begin_word, end_word
 from crossarc.inference.transition.system import (
     LEFT_ARC,
     NO_ARC,
@@ -41,14 +41,17 @@ from crossarc.models.covington.decisions import (
     make_scratch,
     next_choice,
     score_actions,
+    start_forest,
+    without_given,
 )
-from crossarc.models.covington.features import MODEL_ROWS, add_arc, seeds_of
+from crossarc.models.covington.features import seeds_of
 from crossarc.models.covington.learning import (
     Gold,
     Memory,
+    add_to_weight,
     gold_of,
     learn_end,
-    learn_label,
+    learn_transition,
 )
 
 __all__ = ["learn_with_beam"]
@@ -125,8 +128,7 @@ def _features(
     steps: int,
 ) -> Ints:
     """The weights that the score of a derivation is the sum of."""
-    forest = np.zeros((MODEL_ROWS, rules.given.shape[0] - 1 + MARGIN), np.int64)
-    begin_given(forest, rules.given, rules.reach)
+    forest = start_forest(rules)
     features = model.bounds[0]
     found = np.empty(steps * features, np.int64)
     k = 0
@@ -148,8 +150,7 @@ def _features(
 @subkernel()
 def _add(memory: Memory, slots: Ints, amount: int) -> None:
     for slot in slots:
-        memory.weights[slot] += amount
-        memory.drift[slot] += amount * memory.counts[0]
+        add_to_weight(memory, slot, amount)
 
 
 @subkernel()
@@ -164,8 +165,7 @@ def _learn_labels(
     single: bool,
 ) -> None:
     """Learn labels, and the root, along a derivation."""
-    forest = np.zeros((MODEL_ROWS, gold.heads.shape[0] - 1 + MARGIN), np.int64)
-    begin_given(forest, rules.given, rules.reach)
+    forest = start_forest(rules)
     k = 0
     for i in range(1, gold.heads.shape[0]):
         begin_word(forest)
@@ -174,16 +174,8 @@ def _learn_labels(
             j, _ = next_choice(rules, forest, i, j)
             if j == 0:
                 break
-            action = past[k]
+            j = learn_transition(model, memory, scratch, gold, forest, row, past[k], i, j)
             k += 1
-            if action == SHIFT:
-                break
-            if action != NO_ARC:
-                h, m = (i, j) if action == LEFT_ARC else (j, i)
-                label = learn_label(model, memory, scratch, gold, forest, row, h, m)
-                add_arc(forest, action, i, j, label)
-            leave_pair(forest, j)
-            j -= 1
         end_word(forest, i)
     learn_end(model, memory, scratch, gold, forest, row, single)
 
@@ -214,7 +206,7 @@ def learn_with_beam(
     for s in range(sizes.shape[0]):
         n, row = sizes[s], starts[s]
         gold = gold_of(gold_heads, gold_labels, words[s], n)
-        rules = Rules(bound, np.full(n + 1, -1, np.int64), np.empty(n + 1, np.int64))
+        rules = without_given(bound, n)
         reach = np.empty(n + 1, np.int64)
         beam = make_beam(width, n, rules, n * (n - 1) // 2)
         begin_given(beam.forests[width], gold.heads, reach)

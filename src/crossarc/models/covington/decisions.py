@@ -12,12 +12,13 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.transition.pieces import HEAD, is_closed, leave_pair, reach_pair
+from crossarc.inference.transition.pieces import HEAD, MARGIN, is_closed, leave_pair, reach_pair
 from crossarc.inference.transition.system import (
     ACTIONS,
     LEFT_ARC,
     NO_ARC,
     SHIFT,
+    begin_given,
     choices,
     given_arc,
     is_pending,
@@ -26,6 +27,7 @@ from crossarc.kernels import READ_INT, subkernel
 from crossarc.models.covington.features import (
     ADDRESS_COUNT,
     LABEL,
+    MODEL_ROWS,
     NUMBER_COUNT,
     Hashes,
     add_arc,
@@ -43,15 +45,18 @@ __all__ = [
     "Rules",
     "Scratch",
     "apply_transition",
-    "attach_rest",
     "best_allowed",
     "best_label",
     "best_root",
+    "finish",
     "is_choice",
     "make_scratch",
     "next_choice",
+    "rules_of",
     "score_actions",
     "score_root",
+    "start_forest",
+    "without_given",
 ]
 
 Ints = NDArray[np.int64]
@@ -131,6 +136,28 @@ def make_scratch(templates: int, labels: int) -> Scratch:
         np.zeros(labels, np.int64),
         np.zeros(1, np.int64),
     )
+
+
+@subkernel()
+def without_given(bound: int, n: int) -> Rules:
+    """The rules of n words, no arc of which is given."""
+    return Rules(bound, np.full(n + 1, -1, np.int64), np.empty(n + 1, np.int64))
+
+
+@subkernel()
+def rules_of(bound: int, given: Ints, first: int, n: int) -> Rules:
+    """The rules of n words, whose given heads begin at `first`."""
+    rules = without_given(bound, n)
+    rules.given[1:] = given[first : first + n]
+    return rules
+
+
+@subkernel()
+def start_forest(rules: Rules) -> Ints:
+    """A forest without arcs."""
+    forest = np.zeros((MODEL_ROWS, rules.given.shape[0] - 1 + MARGIN), np.int64)
+    begin_given(forest, rules.given, rules.reach)
+    return forest
 
 
 @subkernel()
@@ -251,7 +278,26 @@ def score_root(model: Model, scratch: Scratch, forest: Ints, row: int, m: int) -
 
 
 @subkernel()
-def attach_rest(
+def finish(
+    model: Model,
+    scratch: Scratch,
+    forest: Ints,
+    row: int,
+    rules: Rules,
+    single: bool,
+    first: int,
+    heads: Ints,
+    labels: Ints,
+) -> None:
+    """Heads and labels of all words, those of the first word to `first`."""
+    n = rules.given.shape[0] - 1
+    _attach_rest(model, scratch, forest, row, rules.given, single)
+    heads[first : first + n] = forest[HEAD, 1 : n + 1]
+    labels[first : first + n] = forest[LABEL, 1 : n + 1] - 1
+
+
+@subkernel()
+def _attach_rest(
     model: Model, scratch: Scratch, forest: Ints, row: int, given: Ints, single: bool
 ) -> None:
     """Heads and labels of the words that have no head: 0, or under a single root the root word.

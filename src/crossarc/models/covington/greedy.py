@@ -8,23 +8,23 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from crossarc.inference.transition.pieces import HEAD, MARGIN, begin_word, end_word
-from crossarc.inference.transition.system import begin_given
+from crossarc.inference.transition.pieces import begin_word, end_word
 from crossarc.kernels import kernel
 from crossarc.models.covington.decisions import (
     PARSE_ARGUMENTS,
     RESULT_ARGUMENTS,
     Model,
-    Rules,
     apply_transition,
-    attach_rest,
     best_allowed,
+    finish,
     is_choice,
     make_scratch,
     next_choice,
+    rules_of,
     score_actions,
+    start_forest,
 )
-from crossarc.models.covington.features import LABEL, MODEL_ROWS, seeds_of
+from crossarc.models.covington.features import seeds_of
 
 __all__ = ["parse_greedily"]
 
@@ -64,11 +64,8 @@ def parse_greedily(
     scratch = make_scratch(plan.shape[0], permitted.shape[1])
     for s in range(begin, end):
         n, row, first = sizes[s], starts[s], words[s]
-        own = np.full(n + 1, -1, np.int64)
-        own[1:] = given[first : first + n]
-        rules = Rules(bound, own, np.empty(n + 1, np.int64))
-        forest = np.zeros((MODEL_ROWS, n + MARGIN), np.int64)
-        begin_given(forest, own, rules.reach)
+        rules = rules_of(bound, given, first, n)
+        forest = start_forest(rules)
         pair_counts[s] = 0
         for i in range(1, n + 1):
             begin_word(forest)
@@ -83,6 +80,4 @@ def parse_greedily(
                 action = best_allowed(scratch.actions, allowed)
                 j = apply_transition(model, scratch, forest, row, action, i, j)
             end_word(forest, i)
-        attach_rest(model, scratch, forest, row, own, single)
-        heads[first : first + n] = forest[HEAD, 1 : n + 1]
-        labels[first : first + n] = forest[LABEL, 1 : n + 1] - 1
+        finish(model, scratch, forest, row, rules, single, first, heads, labels)

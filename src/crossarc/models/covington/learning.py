@@ -9,13 +9,12 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.transition.oracle import cheapest
-from crossarc.inference.transition.pieces import HEAD, MARGIN, begin_word, end_word, leave_pair
-from crossarc.inference.transition.system import LEFT_ARC, NO_ARC, SHIFT, begin_given
+from crossarc.inference.transition.pieces import HEAD, begin_word, end_word, leave_pair
+from crossarc.inference.transition.system import LEFT_ARC, NO_ARC, SHIFT
 from crossarc.kernels import kernel, subkernel
 from crossarc.models.covington.decisions import (
     LEARN_ARGUMENTS,
     Model,
-    Rules,
     Scratch,
     best_allowed,
     best_label,
@@ -24,17 +23,20 @@ from crossarc.models.covington.decisions import (
     next_choice,
     score_actions,
     score_root,
+    start_forest,
+    without_given,
 )
-from crossarc.models.covington.features import MODEL_ROWS, add_arc, seeds_of
+from crossarc.models.covington.features import add_arc, seeds_of
 from crossarc.models.hashing import hash_code, hash_start, slot
 
 __all__ = [
     "Gold",
     "Memory",
+    "add_to_weight",
     "gold_of",
     "learn_end",
     "learn_greedily",
-    "learn_label",
+    "learn_transition",
 ]
 
 Ints = NDArray[np.int64]
@@ -82,13 +84,18 @@ def correct(memory: Memory, scratch: Scratch, features: int, right: int, wrong: 
 def change(memory: Memory, scratch: Scratch, features: int, outcome: int, amount: int) -> None:
     """Add to the weights of an outcome for the features of the decision."""
     for k in range(features):
-        index = scratch.slots[k] + outcome
-        memory.weights[index] += amount
-        memory.drift[index] += amount * memory.counts[0]
+        add_to_weight(memory, scratch.slots[k] + outcome, amount)
+
+
+@subkernel(inline=True)
+def add_to_weight(memory: Memory, index: int, amount: int) -> None:
+    """Change one weight."""
+    memory.weights[index] += amount
+    memory.drift[index] += amount * memory.counts[0]
 
 
 @subkernel()
-def learn_label(
+def _learn_label(
     model: Model,
     memory: Memory,
     scratch: Scratch,
@@ -103,6 +110,29 @@ def learn_label(
     if gold.heads[m] == h and gold.labels[m] >= 0:
         correct(memory, scratch, model.bounds[1] - model.bounds[0], gold.labels[m], label)
     return label
+
+
+@subkernel(inline=True)
+def learn_transition(
+    model: Model,
+    memory: Memory,
+    scratch: Scratch,
+    gold: Gold,
+    forest: Ints,
+    row: int,
+    action: int,
+    i: int,
+    j: int,
+) -> int:
+    """Make a transition at (i, j), and learn the label of its arc; returns the next j."""
+    if action == SHIFT:
+        return 0
+    if action != NO_ARC:
+        h, m = (i, j) if action == LEFT_ARC else (j, i)
+        label = _learn_label(model, memory, scratch, gold, forest, row, h, m)
+        add_arc(forest, action, i, j, label)
+    leave_pair(forest, j)
+    return j - 1
 
 
 @subkernel()
@@ -126,7 +156,7 @@ def learn_end(
             root = right
     for m in range(1, gold.heads.shape[0]):
         if forest[HEAD, m] == 0:
-            learn_label(model, memory, scratch, gold, forest, row, 0 if m == root else root, m)
+            _learn_label(model, memory, scratch, gold, forest, row, 0 if m == root else root, m)
 
 
 @subkernel()
@@ -168,9 +198,8 @@ def learn_greedily(
     for s in range(sizes.shape[0]):
         n, row = sizes[s], starts[s]
         gold = gold_of(gold_heads, gold_labels, words[s], n)
-        rules = Rules(bound, np.full(n + 1, -1, np.int64), np.empty(n + 1, np.int64))
-        forest = np.zeros((MODEL_ROWS, n + MARGIN), np.int64)
-        begin_given(forest, rules.given, rules.reach)
+        rules = without_given(bound, n)
+        forest = start_forest(rules)
         for i in range(1, n + 1):
             begin_word(forest)
             j = i - 1
@@ -189,13 +218,6 @@ def learn_greedily(
                 correct(memory, scratch, bounds[0], free if wrong else action, action)
                 if wrong and _uniform(seed, counts[0]) >= exploring:
                     action = free
-                if action == SHIFT:
-                    break
-                if action != NO_ARC:
-                    h, m = (i, j) if action == LEFT_ARC else (j, i)
-                    label = learn_label(model, memory, scratch, gold, forest, row, h, m)
-                    add_arc(forest, action, i, j, label)
-                leave_pair(forest, j)
-                j -= 1
+                j = learn_transition(model, memory, scratch, gold, forest, row, action, i, j)
             end_word(forest, i)
         learn_end(model, memory, scratch, gold, forest, row, single)

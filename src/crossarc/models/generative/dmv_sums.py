@@ -248,6 +248,25 @@ def _count(
             stop_counts[unit, side, 0, STOP] += first
 
 
+@subkernel()
+def _join_at_root(items: Cells, outer: Cells, roots: Cells, n: int) -> Lanes:
+    """Z, from the halves of each word; what they are worth to each other goes to `outer`, else 0.
+
+    The weights of words as roots are replaced by those of all trees that have them as the root.
+    """
+    square, z = n * n, broadcast(items, 0.0)
+    for index in range(_CHARTS * square):
+        store(outer, index, z)
+    for m in range(n):
+        to_start, to_end = _CL * square + m * n, _CR * square + m * n + n - 1
+        left, right, own = load(items, to_start), load(items, to_end), load(roots, m)
+        store(outer, to_end, own * left)
+        store(outer, to_start, own * right)
+        z = fma(own * left, right, z)
+        store(roots, m, own * left * right)
+    return z
+
+
 @kernel(
     types.void(
         READ_INT,
@@ -297,16 +316,7 @@ def sum_sentences(
             units = words[s * n : (s + 1) * n]
             log_scales[lane] = _gather(units, lane, choose, stops, weights, roots, decisions)
         _inside(items, decisions, weights, sums, n)
-        z = broadcast(items, 0.0)
-        for index in range(_CHARTS * square):
-            store(outer, index, z)
-        for m in range(n):
-            to_start, to_end = _CL * square + m * n, _CR * square + m * n + n - 1
-            left, right, own = load(items, to_start), load(items, to_end), load(roots, m)
-            store(outer, to_end, own * left)
-            store(outer, to_start, own * right)
-            z = fma(own * left, right, z)
-            store(roots, m, own * left * right)
+        z = _join_at_root(items, outer, roots, n)
         if counted:
             _outside(items, decisions, weights, outer, n)
             _posteriors(items, decisions, weights, sums, outer, n)

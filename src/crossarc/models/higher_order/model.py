@@ -51,7 +51,7 @@ _SLOW_KERNELS = {
             "projective.automata.rules:emit_automata",
             "projective.automata.layout:lay_out",
             "projective.automata.system:most_instances",
-            "projective.first_order.lockstep:sum_one",
+            "projective.first_order.lockstep:sum_groups_one",
             "forest.viterbi:best_parts",
             "forest.inside:marginals",
         )
@@ -62,7 +62,7 @@ _SLOW_KERNELS = {
             "higher.ascent:ascend",
             "higher.automata:marginals_best",
             "spanning.edmonds.max_marginals:detours",
-            "spanning.matrix_tree.sums:sum_one",
+            "spanning.matrix_tree.sums:sum_groups_one",
         )
     ),
 }

@@ -107,8 +107,6 @@ class ConditionalTransitionModel(ComputationModel):
         Raises:
             ModelError: no sentence can be used, or there are more than 200 symbols.
         """
-        from scipy.optimize import minimize
-
         pairs = [read_tree(sentence, unit) for sentence in sentences]
         pairs = [(w, h) for w, h in pairs if 0 < len(w) <= MAX_WORDS and oracle(h, 2) is not None]
         if not pairs:
@@ -122,10 +120,23 @@ class ConditionalTransitionModel(ComputationModel):
             unit=unit,
         )
         data = [(model.symbols.encode(words), heads) for words, heads in pairs]
+        model._maximise(data, penalty, iterations, threads, on_iteration)
+        return model
+
+    def _maximise(
+        self,
+        data: list[tuple[Ints, Ints]],
+        penalty: float,
+        iterations: int,
+        threads: int | None,
+        on_iteration: Callable[[int, float], None] | None,
+    ) -> None:
+        """Arguments as of `fit`; the data are numbers of words, and heads."""
+        from scipy.optimize import minimize
 
         def loss(flat: Floats) -> tuple[float, Floats]:
-            model._unpack(flat)
-            total, gradient = model._objective(data, threads)
+            self._unpack(flat)
+            total, gradient = self._objective(data, threads)
             total -= penalty / 2.0 * float(flat @ flat)
             return -total / len(data), (penalty * flat - gradient) / len(data)
 
@@ -136,7 +147,7 @@ class ConditionalTransitionModel(ComputationModel):
             if on_iteration is not None:
                 on_iteration(trace[0], -float(intermediate_result.fun))
 
-        start = np.zeros(sum(table.size for table in model.weights.values()))
+        start = np.zeros(sum(table.size for table in self.weights.values()))
         found = minimize(
             loss,
             start,
@@ -145,8 +156,7 @@ class ConditionalTransitionModel(ComputationModel):
             callback=report,
             options={"maxiter": iterations},
         )
-        model._unpack(found.x)
-        return model
+        self._unpack(found.x)
 
     def _unpack(self, flat: Floats) -> None:
         begin = 0

@@ -26,7 +26,6 @@ from numba import types
 from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.lanes import (
-    LANES,
     Cells,
     Lanes,
     broadcast,
@@ -39,42 +38,32 @@ from crossarc.inference.arithmetic.lanes import (
     minimum,
     offset,
     read_lane,
-    read_number,
     select,
     store,
-    write_number,
 )
-from crossarc.inference.arithmetic.wide import LARGEST_SCORE, normalised, power_of_two
+from crossarc.inference.arithmetic.wide import normalised
 from crossarc.inference.projective.arcs import (
     FACTS,
     FORBIDDEN,
     HEAVIEST,
     HIGHEST_LOG_WEIGHT,
-    LARGEST,
     LIGHTEST,
     LOWEST_LOG_WEIGHT,
     SHIFT,
-    column_maximum,
-    gather_label_sums,
-    gather_scores,
-    lane_log_partition,
-    read_arc_marginals,
-    read_eight_marginals,
     root_shift,
-    subtract_potentials,
-    weigh_arcs,
 )
-from crossarc.inference.runtime.lockstep import LOG_PARTITION, MARGINALS, PROGRESS, claim, complete
-from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+from crossarc.inference.projective.groups import (
+    find_weights,
+    gather_arcs,
+    group_of,
+    log_partitions,
+    read_marginals,
+    start_outside,
+)
+from crossarc.inference.runtime.lockstep import LOG_PARTITION, claim, complete, lockstep_kernels
+from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
-__all__ = [
-    "float64_is_safe",
-    "sum_eight",
-    "sum_eight_wide",
-    "sum_one",
-    "sum_one_wide",
-    "workspace_size",
-]
+__all__ = ["KERNELS", "float64_is_safe", "workspace_size"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -267,65 +256,19 @@ def workspace_size(nodes: int) -> int:
 
 
 @subkernel()
-def _weigh(
-    w: Cells,
-    buffers: Cells,
-    potentials: Cells,
-    facts: Cells,
-    scores: Floats,
-    label_sums: Floats,
-    sizes: Ints,
-    offsets: Ints,
-    members: Ints,
-    single: bool,
-) -> None:
-    """The weights of arcs, relative to potentials and root shift."""
-    nodes = sizes[members[0]] + 1
-    square = nodes * nodes
-    arcs, rests, sums = buffers, offset(buffers, square), offset(buffers, 2 * square)
-    gather_scores(arcs, facts, scores, sizes, offsets, members)
-    gather_label_sums(sums, label_sums, sizes, offsets, members)
-    column_maximum(potentials, arcs, nodes, single)
-    store(facts, SHIFT, root_shift(arcs, potentials, nodes, single))
-    subtract_potentials(arcs, rests, sums, potentials, facts, nodes)
-    weigh_arcs(w, arcs, rests, sums, facts, nodes)
+def _precision(
+    extremes: Cells, facts: Cells, lane: int, total: float, quantity: int
+) -> tuple[bool, int, float]:
+    """See `Precision`."""
+    lightest, heaviest = read_lane(facts, LIGHTEST, lane), read_lane(facts, HEAVIEST, lane)
+    if not (lightest > LOWEST_LOG_WEIGHT and heaviest < HIGHEST_LOG_WEIGHT):
+        return False, 0, 0.0
+    least, most = read_lane(extremes, 0, lane), max(total, read_lane(extremes, 1, lane))
+    forbidden = read_lane(facts, FORBIDDEN, lane) > 0.0
+    return float64_is_safe(least, most, total, forbidden, quantity)
 
 
-@subkernel()
-def _settle(
-    x: Cells,
-    extremes: Cells,
-    potentials: Cells,
-    facts: Cells,
-    lane: int,
-    n: int,
-    quantity: int,
-    headrooms: Ints,
-    least_products: Floats,
-    goals: Cells,
-) -> tuple[float, float]:
-    """log Z of a lane: NaN for scores that are too large, infinite if float64 might not be enough.
-
-    Where it is known and not -inf, O(goal) is written, 2^headroom / Z.
-    """
-    mantissa, exponent = read_number(x, _RIGHT + _CHARTS * n, lane)
-    if read_lane(facts, LARGEST, lane) > LARGEST_SCORE:
-        return np.nan, np.nan
-    if not is_wide(x):
-        lightest, heaviest = read_lane(facts, LIGHTEST, lane), read_lane(facts, HEAVIEST, lane)
-        if not (lightest > LOWEST_LOG_WEIGHT and heaviest < HIGHEST_LOG_WEIGHT):
-            return np.inf, 0.0
-        least, most = read_lane(extremes, 0, lane), max(mantissa, read_lane(extremes, 1, lane))
-        forbidden = read_lane(facts, FORBIDDEN, lane) > 0.0
-        is_safe, headrooms[lane], least_products[lane] = float64_is_safe(
-            least, most, mantissa, forbidden, quantity
-        )
-        if not is_safe:
-            return np.inf, 0.0
-    if mantissa > 0.0:
-        goal = power_of_two(headrooms[lane]) / mantissa
-        write_number(goals, 0, lane, goal, -exponent)
-    return lane_log_partition(potentials, facts, lane, mantissa, exponent)
+_find_log_partitions = log_partitions(_precision)
 
 
 @subkernel()
@@ -342,70 +285,28 @@ def _sum_group(
     totals: Floats,
 ) -> None:
     """Sums over the trees of up to eight sentences, the longest first."""
-    nodes, count = sizes[members[0]] + 1, members.shape[0]
+    nodes = sizes[members[0]] + 1
     square = nodes * nodes
     x, o, w = cells, offset(cells, _CHARTS * square), offset(cells, 2 * _CHARTS * square)
-    potentials = float64_cells(offset(w, square))
-    facts = offset(potentials, nodes)
-    _weigh(
-        w,
-        float64_cells(o),
-        potentials,
-        facts,
-        scores,
-        label_sums,
-        sizes,
-        offsets,
-        members,
-        single,
-    )
+    goals = w  # no arc enters the root: entry 0 of the weights is free
+    group = group_of(sizes, offsets, members, float64_cells(offset(w, square)), goals)
+    buffers, extremes = float64_cells(o), o
+    gather_arcs(group, buffers, scores, label_sums, single)
+    store(group.facts, SHIFT, root_shift(buffers, group.potentials, nodes, single))
+    find_weights(group, w, buffers)
     least, most = _inside(x, w, nodes, single)
-    extremes, goals = o, w  # no arc enters the root: entry 0 of the weights is free
     store(extremes, 0, least)
     store(extremes, 1, most)
-    store(goals, 0, broadcast(o, 0.0))
-    headrooms, least_products = np.zeros(LANES, np.int64), np.zeros(LANES)
-    solved = 0
-    for lane in range(count):
-        s = members[lane]
-        totals[0, s], totals[1, s] = _settle(
-            x,
-            extremes,
-            potentials,
-            facts,
-            lane,
-            sizes[s],
-            quantity,
-            headrooms,
-            least_products,
-            goals,
-        )
-        solved += 1 if read_lane(goals, 0, lane) > 0.0 else 0
+    solved = _find_log_partitions(group, x, _CHARTS, extremes, quantity, totals)
     if quantity == LOG_PARTITION or solved == 0:
         return
-    for cell in range(_CHARTS * square):
-        store(o, cell, broadcast(o, 0.0))
-    for lane in range(count):
-        mantissa, exponent = read_number(goals, 0, lane)
-        write_number(o, _RIGHT + _CHARTS * sizes[members[lane]], lane, mantissa, exponent)
+    start_outside(group, o, _CHARTS)
     _outside(x, o, w, nodes, single)
-    if not is_wide(x) and quantity == MARGINALS and solved == LANES:
-        read_eight_marginals(float64_cells(w), headrooms, sizes, offsets, members, nodes, out)
-        return
-    for lane in range(count):
-        s = members[lane]
-        if np.isfinite(totals[0, s]):
-            whole = slice(offsets[s], offsets[s] + (sizes[s] + 1) ** 2)
-            items, headroom = offset(x, _INCOMPLETE), headrooms[lane]
-            least_product = read_arc_marginals(
-                w, items, _CHARTS, lane, sizes[s], nodes, headroom, quantity, out[whole]
-            )
-            is_right = is_wide(x) or quantity == MARGINALS or least_product >= least_products[lane]
-            if not is_right:
-                totals[0, s], totals[1, s] = np.inf, 0.0
+    items = offset(x, _INCOMPLETE)
+    read_marginals(group, w, items, _CHARTS, solved, quantity, out, totals)
 
 
-def _sum_groups(
+def sum_groups(
     scores: Floats,
     label_sums: Floats,
     sizes: Ints,
@@ -440,14 +341,8 @@ def _sum_groups(
         group = claim(progress)
 
 
-def _signature(workspace: types.Array) -> types.FunctionType:
-    batch = READ_FLOAT, READ_FLOAT, READ_INT, READ_INT
-    results = types.float64[::1], types.float64[:, ::1]
-    groups = READ_INT, READ_INT, PROGRESS, workspace
-    return types.void(*batch, types.boolean, types.int64, *results, *groups)
+_BATCH = READ_FLOAT, READ_FLOAT, READ_INT, READ_INT
+_RESULTS = types.float64[::1], types.float64[:, ::1]
 
-
-sum_one = kernel(_signature(types.float64[::1]), name="sum_one")(_sum_groups)
-sum_eight = kernel(_signature(types.float64[:, ::1]), name="sum_eight")(_sum_groups)
-sum_one_wide = kernel(_signature(types.complex128[::1]), name="sum_one_wide")(_sum_groups)
-sum_eight_wide = kernel(_signature(types.complex128[:, ::1]), name="sum_eight_wide")(_sum_groups)
+#: By lanes and whether numbers are wide.
+KERNELS = lockstep_kernels(lambda lanes: sum_groups, *_BATCH, types.boolean, types.int64, *_RESULTS)

@@ -59,13 +59,8 @@ def _in_lockstep(
         return
     from crossarc.inference.projective.first_order import lockstep
 
-    def kernels(lanes: int) -> Any:
-        if wide:
-            return lockstep.sum_one_wide if lanes == 1 else lockstep.sum_eight_wide
-        return lockstep.sum_one if lanes == 1 else lockstep.sum_eight
-
     run_in_lockstep(
-        kernels,
+        lockstep.KERNELS,
         batch.sizes,
         members,
         arguments,

@@ -44,13 +44,14 @@ from crossarc.inference.projective.sibling.charts import (
     part_count,
     parts_of,
     row_index,
+    rows_in_lanes,
 )
 from crossarc.inference.projective.sibling.passes import inside_pass
 from crossarc.inference.projective.sibling.weights import filling
-from crossarc.inference.runtime.lockstep import PROGRESS, claim, complete
-from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+from crossarc.inference.runtime.lockstep import claim, complete, lockstep_kernels
+from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
-__all__ = ["best_eight", "best_one", "workspace_size"]
+__all__ = ["KERNELS", "workspace_size"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -202,7 +203,7 @@ def _finding(lanes: int) -> Any:
         out_scores: Floats,
     ) -> None:
         """The best trees of up to eight sentences, the longest first."""
-        nodes, count = sizes[members[0]] + 1, members.shape[0]
+        nodes = sizes[members[0]] + 1
         square = nodes * nodes
         x, arcs = cells, offset(cells, CHARTS * square)
         factors, w = offset(arcs, square), offset(arcs, 2 * square)
@@ -212,14 +213,12 @@ def _finding(lanes: int) -> Any:
         nothing, zero, one = broadcast(x, -np.inf), broadcast(x, 0.0), broadcast(x, 1.0)
         for cell in range(square):
             store(factors, cell, select(nothing, load(arcs, cell), one, zero))
-        firsts, widths = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
-        for lane in range(count):
-            firsts[lane], widths[lane] = row_starts[members[lane]], sizes[members[lane]] + 1
+        firsts, widths = rows_in_lanes(row_starts, sizes, members)
         fill(w, rows, firsts, widths, factors, facts, buffer, single)
         if _shrink(arcs, factors, facts, nodes):
             fill(w, rows, firsts, widths, factors, facts, buffer, single)
         _inside(x, w, arcs, nodes, single)
-        for lane in range(count):
+        for lane in range(members.shape[0]):
             s = members[lane]
             words = slice(word_offsets[s], word_offsets[s] + sizes[s])
             heads, siblings = out_heads[words], out_siblings[words]
@@ -276,11 +275,8 @@ def _finding(lanes: int) -> Any:
     return find_groups
 
 
-def _signature(workspace: types.Array) -> Any:
-    batch = READ_FLOAT, READ_INT, READ_INT, READ_FLOAT, READ_INT, types.boolean
-    results = READ_INT, types.int64[::1], types.int64[::1], types.float64[::1]
-    return types.void(*batch, *results, READ_INT, READ_INT, PROGRESS, workspace)
+_BATCH = READ_FLOAT, READ_INT, READ_INT, READ_FLOAT, READ_INT, types.boolean
+_RESULTS = READ_INT, types.int64[::1], types.int64[::1], types.float64[::1]
 
-
-best_one = kernel(_signature(types.float64[::1]), name="best_one")(_finding(1))
-best_eight = kernel(_signature(types.float64[:, ::1]), name="best_eight")(_finding(LANES))
+#: By lanes and whether numbers are wide: they never are.
+KERNELS = lockstep_kernels(_finding, *_BATCH, *_RESULTS, wide=False)

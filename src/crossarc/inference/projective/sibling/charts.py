@@ -38,10 +38,12 @@ __all__ = [
     "part_range",
     "parts_of",
     "row_index",
+    "rows_in_lanes",
     "rows_of",
 ]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: C>; C<; S; I> at [i, j] and I< at [j, i]: the items of an entry stand together, so that a
 #: loop over k follows two streams and not eight.
@@ -111,3 +113,12 @@ def row_index(nodes: int, h: int, s: int) -> int:
         return head + nodes + _pairs(s - 1) - 1
     rest = head + nodes + (_pairs(h - 1) if h > 0 else 0)
     return rest + _pairs(nodes - 1 - h) - _pairs(nodes - s) - s - 1
+
+
+@subkernel()
+def rows_in_lanes(starts: Ints, sizes: Ints, members: Ints) -> tuple[Ints, Ints]:
+    """Where the scores of each lane's parts begin, and its nodes; 0 where there is no member."""
+    firsts, nodes = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
+    for lane in range(members.shape[0]):
+        firsts[lane], nodes[lane] = starts[members[lane]], sizes[members[lane]] + 1
+    return firsts, nodes

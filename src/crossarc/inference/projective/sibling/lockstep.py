@@ -30,10 +30,9 @@ from crossarc.inference.arithmetic.lanes import (
     select,
     store,
     write_lane,
-    write_number,
 )
 from crossarc.inference.arithmetic.semirings import SUM
-from crossarc.inference.arithmetic.wide import LARGEST_SCORE, normalised, power_of_two
+from crossarc.inference.arithmetic.wide import LARGEST_SCORE, normalised
 from crossarc.inference.projective.arcs import (
     FACTS,
     FITS,
@@ -42,15 +41,17 @@ from crossarc.inference.projective.arcs import (
     LARGEST,
     LIGHTEST,
     WORDS,
-    column_maximum,
-    gather_label_sums,
-    gather_scores,
-    lane_log_partition,
     marginal,
-    read_arc_marginals,
-    read_eight_marginals,
-    subtract_potentials,
-    weigh_arcs,
+)
+from crossarc.inference.projective.groups import (
+    Group,
+    find_weights,
+    gather_arcs,
+    group_of,
+    keep_if_exact,
+    log_partitions,
+    read_marginals,
+    start_outside,
 )
 from crossarc.inference.projective.sibling.charts import (
     BESIDE,
@@ -63,6 +64,7 @@ from crossarc.inference.projective.sibling.charts import (
     part_range,
     parts_of,
     row_index,
+    rows_in_lanes,
 )
 from crossarc.inference.projective.sibling.passes import inside_pass, outside
 from crossarc.inference.projective.sibling.weights import (
@@ -71,10 +73,10 @@ from crossarc.inference.projective.sibling.weights import (
     note_root_shift,
     tree_potentials,
 )
-from crossarc.inference.runtime.lockstep import LOG_PARTITION, MARGINALS, PROGRESS, claim, complete
-from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+from crossarc.inference.runtime.lockstep import LOG_PARTITION, claim, complete, lockstep_kernels
+from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
-__all__ = ["sum_eight", "sum_eight_wide", "sum_one", "sum_one_wide", "workspace_size"]
+__all__ = ["KERNELS", "workspace_size"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -138,35 +140,20 @@ def _float64_is_safe(facts: Cells, lane: int, total: float, least: float, most: 
 
 
 @subkernel()
-def _settle(
-    x: Cells,
-    extremes: Cells,
-    potentials: Cells,
-    facts: Cells,
-    lane: int,
-    n: int,
-    headrooms: Ints,
-    least_products: Floats,
-    goals: Cells,
-) -> tuple[float, float]:
-    """log Z of a lane: NaN for scores that are too large, infinite if float64 might not be enough.
+def _precision(
+    extremes: Cells, facts: Cells, lane: int, total: float, quantity: int
+) -> tuple[bool, int, float]:
+    """See `Precision`."""
+    least, most = read_lane(extremes, 0, lane), max(1.0, read_lane(extremes, 1, lane))
+    least = min(1.0, least, total if total > 0.0 else 1.0)
+    if not _float64_is_safe(facts, lane, total, least, most):
+        return False, 0, 0.0
+    heaviest = max(1.0, read_lane(facts, HEAVIEST, lane))
+    headroom = _HEADROOM + normalised(least / heaviest, 0)[1]
+    return True, headroom, heaviest * most * most * _LOWEST
 
-    Where it is known and not -inf, O(goal) is written, 2^headroom / Z.
-    """
-    total, exponent = read_number(x, RIGHT + CHARTS * n, lane)
-    if read_lane(facts, LARGEST, lane) > LARGEST_SCORE:
-        return np.nan, np.nan
-    if not is_wide(x):
-        least, most = read_lane(extremes, 0, lane), max(1.0, read_lane(extremes, 1, lane))
-        least = min(1.0, least, total if total > 0.0 else 1.0)
-        if not _float64_is_safe(facts, lane, total, least, most):
-            return np.inf, 0.0
-        heaviest = max(1.0, read_lane(facts, HEAVIEST, lane))
-        headrooms[lane] = _HEADROOM + normalised(least / heaviest, 0)[1]
-        least_products[lane] = heaviest * most * most * _LOWEST
-    if total > 0.0:
-        write_number(goals, 0, lane, power_of_two(headrooms[lane]) / total, -exponent)
-    return lane_log_partition(potentials, facts, lane, total, exponent)
+
+_find_log_partitions = log_partitions(_precision)
 
 
 @subkernel()
@@ -187,37 +174,26 @@ def _largest_part(scores: Floats, rows: Floats, nodes: int, single: bool) -> flo
 
 @subkernel()
 def _weigh_arcs(
-    weights: Cells,
-    buffers: Cells,
-    potentials: Cells,
-    facts: Cells,
-    batch: Batch,
-    members: Ints,
-    single: bool,
-    trees: Trees,
+    group: Group, weights: Cells, buffers: Cells, batch: Batch, single: bool, trees: Trees
 ) -> None:
     """The weights of arcs, relative to potentials and root shift."""
     scores, label_sums, sizes, offsets, rows, starts, largest = batch
     word_offsets, heads, siblings = trees
+    members, potentials, facts = group.members, group.potentials, group.facts
     nodes = sizes[members[0]] + 1
-    square = nodes * nodes
-    arcs, rests, sums = buffers, offset(buffers, square), offset(buffers, 2 * square)
-    gather_scores(arcs, facts, scores, sizes, offsets, members)
-    gather_label_sums(sums, label_sums, sizes, offsets, members)
-    column_maximum(potentials, arcs, nodes, single)
+    gather_arcs(group, buffers, scores, label_sums, single)
     for lane in range(members.shape[0]):
         s = members[lane]
         n, own = sizes[s], rows[starts[s] :]
         if heads.shape[0] > 0:
             words = slice(word_offsets[s], word_offsets[s] + n)
             tree = heads[words], siblings[words]
-            tree_potentials(potentials, arcs, own, facts, nodes, single, lane, *tree)
-        note_root_shift(facts, potentials, arcs, lane, own, single)
+            tree_potentials(potentials, buffers, own, facts, nodes, single, lane, *tree)
+        note_root_shift(facts, potentials, buffers, lane, own, single)
         if is_wide(weights) and read_lane(facts, LARGEST, lane) + largest[s] > LARGEST_SCORE:
             square_scores = scores[offsets[s] : offsets[s] + (n + 1) * (n + 1)]
             write_lane(facts, LARGEST, lane, _largest_part(square_scores, own, n + 1, single))
-    subtract_potentials(arcs, rests, sums, potentials, facts, nodes)
-    weigh_arcs(weights, arcs, rests, sums, facts, nodes)
+    find_weights(group, weights, buffers)
     for lane in range(members.shape[0]):
         # So that no weight of a part is 0 or infinite.
         least = read_lane(facts, LIGHTEST, lane) - largest[members[lane]]
@@ -255,41 +231,18 @@ def _read_part_marginals(
 
 
 @subkernel()
-def _read_results(
-    x: Cells,
-    w: Cells,
-    products: Cells,
-    batch: Batch,
-    members: Ints,
-    single: bool,
-    quantity: int,
-    headrooms: Ints,
-    least_products: Floats,
-    out: Floats,
-    out_parts: Floats,
-    totals: Floats,
+def _read_parts(
+    group: Group, w: Cells, batch: Batch, single: bool, quantity: int, out: Floats, totals: Floats
 ) -> None:
-    """Marginals of each lane whose log Z is known, to their arrays."""
+    """Marginals of the parts of each lane whose log Z is known, to their rows."""
     scores, _, sizes, offsets, _, starts, _ = batch
-    nodes = sizes[members[0]] + 1
-    for lane in range(members.shape[0]):
-        s = members[lane]
-        n, headroom = sizes[s], headrooms[lane]
-        whole = slice(offsets[s], offsets[s] + (n + 1) ** 2)
+    for lane in range(group.members.shape[0]):
+        s = group.members[lane]
         if np.isfinite(totals[0, s]):
-            items = offset(x, INCOMPLETE)
-            least = read_arc_marginals(
-                products, items, CHARTS, lane, n, nodes, headroom, quantity, out[whole]
-            )
-            if out_parts.shape[0] > 0:
-                own = out_parts[starts[s] :]
-                parts = _read_part_marginals(
-                    w, lane, scores[whole], n, single, headroom, quantity, own
-                )
-                least = min(least, parts)
-            is_right = is_wide(x) or quantity == MARGINALS or least >= least_products[lane]
-            if not is_right:
-                totals[0, s], totals[1, s] = np.inf, 0.0
+            n, headroom = sizes[s], group.headrooms[lane]
+            own_scores, own = scores[offsets[s] : offsets[s] + (n + 1) ** 2], out[starts[s] :]
+            least = _read_part_marginals(w, lane, own_scores, n, single, headroom, quantity, own)
+            keep_if_exact(group, w, lane, quantity, least, totals)
 
 
 def _summing(lanes: int) -> Any:
@@ -310,68 +263,31 @@ def _summing(lanes: int) -> Any:
     ) -> None:
         """Sums over the trees of up to eight sentences, the longest first."""
         _, _, sizes, offsets, rows, starts, _ = batch
-        nodes, count = sizes[members[0]] + 1, members.shape[0]
+        nodes = sizes[members[0]] + 1
         square = nodes * nodes
         x, o, arcs = cells, offset(cells, CHARTS * square), offset(cells, 2 * CHARTS * square)
         w = offset(arcs, square)
         buffer = offset(w, parts_of(nodes))
         potentials = float64_cells(offset(buffer, LANES))
-        facts = offset(potentials, nodes)
-        _weigh_arcs(arcs, float64_cells(o), potentials, facts, batch, members, single, trees)
-        firsts, widths = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
-        for lane in range(count):
-            firsts[lane], widths[lane] = starts[members[lane]], sizes[members[lane]] + 1
-        fill(w, rows, firsts, widths, arcs, facts, buffer, single)
+        group = group_of(sizes, offsets, members, potentials, buffer)
+        _weigh_arcs(group, arcs, float64_cells(o), batch, single, trees)
+        firsts, widths = rows_in_lanes(starts, sizes, members)
+        fill(w, rows, firsts, widths, arcs, group.facts, buffer, single)
         _inside(x, w, arcs, nodes, single)
-        extremes, goals = float64_cells(o), buffer
-        least, most = _extremes(x, facts, nodes)
+        extremes = float64_cells(o)
+        least, most = _extremes(x, group.facts, nodes)
         store(extremes, 0, least)
         store(extremes, 1, most)
-        store(goals, 0, broadcast(o, 0.0))
-        headrooms, least_products = np.zeros(LANES, np.int64), np.zeros(LANES)
-        solved = 0
-        for lane in range(count):
-            s = members[lane]
-            totals[0, s], totals[1, s] = _settle(
-                x,
-                extremes,
-                potentials,
-                facts,
-                lane,
-                sizes[s],
-                headrooms,
-                least_products,
-                goals,
-            )
-            solved += 1 if read_lane(goals, 0, lane) > 0.0 else 0
+        solved = _find_log_partitions(group, x, CHARTS, extremes, quantity, totals)
         if quantity == LOG_PARTITION or solved == 0:
             return
-        for cell in range(CHARTS * square):
-            store(o, cell, broadcast(o, 0.0))
-        for lane in range(count):
-            goal, exponent = read_number(goals, 0, lane)
-            write_number(o, RIGHT + CHARTS * sizes[members[lane]], lane, goal, exponent)
+        start_outside(group, o, CHARTS)
         with_parts = out_parts.shape[0] > 0
         outside(x, o, w, nodes, single, arcs, with_parts)
-        if not is_wide(x) and quantity == MARGINALS and not with_parts and solved == LANES:
-            read_eight_marginals(
-                float64_cells(arcs), headrooms, sizes, offsets, members, nodes, out
-            )
-            return
-        _read_results(
-            x,
-            w,
-            arcs,
-            batch,
-            members,
-            single,
-            quantity,
-            headrooms,
-            least_products,
-            out,
-            out_parts,
-            totals,
-        )
+        items = offset(x, INCOMPLETE)
+        read_marginals(group, arcs, items, CHARTS, solved, quantity, out, totals)
+        if with_parts:
+            _read_parts(group, w, batch, single, quantity, out_parts, totals)
 
     def sum_groups(
         scores: Floats,
@@ -418,16 +334,12 @@ def _summing(lanes: int) -> Any:
     return sum_groups
 
 
-def _signature(workspace: types.Array) -> Any:
-    batch = READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, READ_FLOAT, READ_INT, READ_FLOAT
-    trees = READ_INT, READ_INT, READ_INT
-    results = types.float64[::1], types.float64[::1], types.float64[:, ::1]
-    groups = READ_INT, READ_INT, PROGRESS, workspace
-    return types.void(*batch, types.boolean, types.int64, *trees, *results, *groups)
+_BATCH = READ_FLOAT, READ_FLOAT, READ_INT, READ_INT, READ_FLOAT, READ_INT, READ_FLOAT
+_TREES = READ_INT, READ_INT, READ_INT
+_RESULTS = types.float64[::1], types.float64[::1], types.float64[:, ::1]
 
-
-_one, _eight = _summing(1), _summing(LANES)
-sum_one = kernel(_signature(types.float64[::1]), name="sum_one")(_one)
-sum_eight = kernel(_signature(types.float64[:, ::1]), name="sum_eight")(_eight)
-sum_one_wide = kernel(_signature(types.complex128[::1]), name="sum_one_wide")(_one)
-sum_eight_wide = kernel(_signature(types.complex128[:, ::1]), name="sum_eight_wide")(_eight)
+_BODIES = {lanes: _summing(lanes) for lanes in (1, LANES)}
+#: By lanes and whether numbers are wide.
+KERNELS = lockstep_kernels(
+    _BODIES.__getitem__, *_BATCH, types.boolean, types.int64, *_TREES, *_RESULTS
+)

@@ -7,8 +7,6 @@ when it is first needed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +37,7 @@ def best_trees(
     scores = np.empty(len(batch))
     arrays = (batch.arcs, batch.sizes, batch.offsets, factor.rows, factor.starts)
     run_in_lockstep(
-        lambda lanes: best.best_one if lanes == 1 else best.best_eight,
+        best.KERNELS,
         batch.sizes,
         members,
         (*arrays, single, batch.word_offsets, heads, siblings, scores),
@@ -99,15 +97,10 @@ def _sum(
     """
     from crossarc.inference.projective.sibling import lockstep
 
-    def kernels(lanes: int) -> Any:
-        if wide:
-            return lockstep.sum_one_wide if lanes == 1 else lockstep.sum_eight_wide
-        return lockstep.sum_one if lanes == 1 else lockstep.sum_eight
-
     arrays = (batch.arcs, batch.label_sums, batch.sizes, batch.offsets)
     factors = (factor.rows, factor.starts, factor.largest)
     run_in_lockstep(
-        kernels,
+        lockstep.KERNELS,
         batch.sizes,
         members,
         (*arrays, *factors, single, quantity, batch.word_offsets, *trees, *results),

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from crossarc.inference.arithmetic.exact import log_partition
 from crossarc.inference.arithmetic.lanes import (
-    LANES,
     Cells,
     data_pointer,
     float64_cells,
@@ -21,11 +20,11 @@ from crossarc.inference.runtime.batch import Batch
 from crossarc.inference.runtime.lockstep import (
     LOG_MARGINALS,
     LOG_PARTITION,
-    PROGRESS,
     WEIGHT_GRADIENTS,
     cells_for,
     claim,
     complete,
+    lockstep_kernels,
     new_queue,
     run_in_lockstep,
 )
@@ -38,7 +37,7 @@ from crossarc.inference.spanning.matrix_tree.layout import (
 from crossarc.inference.spanning.matrix_tree.results import fill, scatter, take_logs
 from crossarc.inference.spanning.matrix_tree.solve import solve
 from crossarc.inference.spanning.matrix_tree.weights import find_weights
-from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
+from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
 
 __all__ = ["KERNELS", "WeightGradients", "sum_over_trees", "weight_gradients"]
 
@@ -86,7 +85,7 @@ def _solve_group(
     out: Floats,
     totals: Floats,
 ) -> None:
-    """One or up to LANES sentences, the longest first; arguments as of `_solve_groups`."""
+    """One or up to LANES sentences, the longest first; arguments as of `sum_groups`."""
     layout = layout_of(cells, sizes[members[0]])
     count = members.shape[0]
     mantissas, exponents = np.empty(count), np.empty(count, np.int64)
@@ -112,7 +111,7 @@ def _solve_group(
             fill(out, first, (n + 1) * (n + 1), quantity)
 
 
-def _solve_groups(
+def sum_groups(
     scores: Floats,
     label_sums: Floats,
     sizes: Ints,
@@ -151,22 +150,11 @@ def _solve_groups(
         g = claim(progress)
 
 
-def _signature(workspace: Any) -> Any:
-    batch = READ_FLOAT, READ_FLOAT, READ_INT, READ_INT
-    results = types.float64[::1], types.float64[:, ::1]
-    groups = READ_INT, READ_INT, PROGRESS, workspace
-    return types.void(*batch, types.boolean, types.int64, *results, *groups)
-
+_BATCH = READ_FLOAT, READ_FLOAT, READ_INT, READ_INT
+_RESULTS = types.float64[::1], types.float64[:, ::1]
 
 #: By lanes and whether numbers are wide.
-KERNELS = {
-    (1, False): kernel(_signature(types.float64[::1]), name="sum_one")(_solve_groups),
-    (LANES, False): kernel(_signature(types.float64[:, ::1]), name="sum_eight")(_solve_groups),
-    (1, True): kernel(_signature(types.complex128[::1]), name="sum_one_wide")(_solve_groups),
-    (LANES, True): kernel(_signature(types.complex128[:, ::1]), name="sum_eight_wide")(
-        _solve_groups
-    ),
-}
+KERNELS = lockstep_kernels(lambda lanes: sum_groups, *_BATCH, types.boolean, types.int64, *_RESULTS)
 
 # Groups of longer sentences would need much memory.
 _LONGEST_GROUP = 256
@@ -185,7 +173,7 @@ def sum_over_trees(
 
     def run(members: Ints, wide: bool) -> None:
         run_in_lockstep(
-            lambda lanes: KERNELS[lanes, wide],
+            KERNELS,
             batch.sizes,
             members,
             (*arrays, single, quantity, out, totals),

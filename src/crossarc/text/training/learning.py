@@ -26,7 +26,6 @@ from crossarc.text.decisions import (
     find_sentences,
     split_rows,
 )
-from crossarc.text.descent import rounded, train
 from crossarc.text.features import (
     BOUNDARY_FEATURES,
     END_FEATURES,
@@ -39,9 +38,10 @@ from crossarc.text.features import (
 from crossarc.text.learned import Described, Learned, Table, Tokens, describe, span_table
 from crossarc.text.linear import WEIGHT_SCALE, Weights
 from crossarc.text.multiword import Splitter
-from crossarc.text.questions import boundary_rows, end_rows, line_rows
 from crossarc.text.running import RunningText, in_lines
 from crossarc.text.spans import SPAN_KINDS, Span, find_spans
+from crossarc.text.training.descent import rounded, train
+from crossarc.text.training.questions import boundary_rows, end_rows, line_rows
 
 __all__ = ["learn"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -86,26 +87,20 @@ def analyze(
     gold trees as its oracle, under projectivity, bounds on the degree of non-projectivity, and
     weaker constraints, as in Nivre (2006).
     """
-    from crossarc.treebank import open_output
-
     stdin_once(*files)
     _check_usage(layout, output, html, show)
-    names = treebank_names(files)
+    if attardi and (html is not None or show is not None or order is not PairOrder.incremental):
+        raise typer.BadParameter("--attardi goes without --html, --show and --order")
+    named = list(zip(treebank_names(files), files, strict=True))
     if attardi:
-        if html is not None or show is not None or order is not PairOrder.incremental:
-            raise typer.BadParameter("--attardi goes without --html, --show and --order")
         from crossarc.app.reports.degrees import FORMATS as DEGREE_FORMATS
 
-        degrees = [
-            (name, _degrees(file, source, on_error))
-            for name, file in zip(names, files, strict=True)
-        ]
-        with open_output(output) as write:
-            write(DEGREE_FORMATS[layout](degrees).encode(errors="replace"))
+        degrees = [(name, _degrees(file, source, on_error)) for name, file in named]
+        _write(DEGREE_FORMATS[layout](degrees), output)
         return
     studies = [
         (name, _study(file, source, on_error, order, show, workers, has_page=html is not None))
-        for name, file in zip(names, files, strict=True)
+        for name, file in named
     ]
     if show is not None:
         text = "\n".join(_listing(name, show, study) for name, study in studies)
@@ -113,6 +108,18 @@ def analyze(
         from crossarc.app.reports.tables import FORMATS
 
         text = FORMATS[layout](studies)
+    _write(text, output, studies, html)
+
+
+def _write(
+    text: str,
+    output: str,
+    studies: Sequence[tuple[str, ConstraintStudy]] = (),
+    html: str | None = None,
+) -> None:
+    """Write the text, and the page of the studies if there is to be one."""
+    from crossarc.treebank import open_output
+
     # Both are opened before either replaces what was there.
     with ExitStack() as opened:
         opened.enter_context(open_output(output))(text.encode(errors="replace"))

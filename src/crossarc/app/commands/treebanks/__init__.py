@@ -1,0 +1,1 @@
+"""Commands for treebanks, that need no parser."""

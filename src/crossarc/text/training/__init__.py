@@ -1,0 +1,1 @@
+"""What a tokeniser learns from a treebank, and how."""
