@@ -123,7 +123,7 @@ class Trial:
         except subprocess.TimeoutExpired:
             return "timeout"
         failed = re.search(r"^(?:FAILED|ERROR) .*?([\w.\[\]-]+)(?: - |$)", run.stdout, re.MULTILINE)
-        by = failed[1] if failed else "a crash"
+        by = failed[1] if failed else f"a crash, status {run.returncode}"
         return f"killed by {by}" if run.returncode else "SURVIVED"
 
 
