@@ -38,6 +38,8 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Or: ast.And,
 }
 SMALL_NUMBERS = (0, 1, 2)
+# A line of pytest's summary: the file and the test.
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (?:[\w.-]+/)*(.+?)(?: - |$)", re.MULTILINE)
 
 
 def sites(tree: ast.AST) -> Iterator[ast.AST]:
@@ -122,9 +124,10 @@ class Trial:
             run = self.test()
         except subprocess.TimeoutExpired:
             return "timeout"
-        failed = re.search(r"^(?:FAILED|ERROR) .*?([\w.\[\]-]+)(?: - |$)", run.stdout, re.MULTILINE)
-        by = failed[1] if failed else f"a crash, status {run.returncode}"
-        return f"killed by {by}" if run.returncode else "SURVIVED"
+        if not run.returncode:
+            return "SURVIVED"
+        failed = _FAILED.search(run.stdout)
+        return f"killed by {failed[1] if failed else f'a crash, status {run.returncode}'}"
 
 
 def draw_mutants(
