@@ -95,10 +95,17 @@ def test_a_parser_refuses_before_it_scores(
         raise AssertionError("the sentence was scored")
 
     monkeypatch.setattr(type(parser.model), "score", scored)
-    with pytest.raises(ca.LimitError, match=r"novel.*: parsing 10,000 words takes .*'covington'"):
+    second = r"novel has 10,000 words, and a model of order 2 parses at most 1,200: .*'covington'"
+    with pytest.raises(ca.LimitError, match=second):
         list(parser.parse([sentence]))
-    with pytest.raises(ca.LimitError, match="parsing 10,000 words"):
+    with pytest.raises(ca.LimitError, match="has 10,000 words"):
         parser.distribution(sentence)
+    first = ca.Parser(parser.model.first, True, "single")  # type: ignore[attr-defined]
+    monkeypatch.setattr(type(first.model), "score", scored)
+    with pytest.raises(ca.LimitError, match=r"novel.*: parsing 10,000 words takes .*'covington'"):
+        list(first.parse([sentence]))
+    with pytest.raises(ca.LimitError, match="parsing 10,000 words"):
+        first.distribution(sentence)
 
 
 def test_in_a_corpus_others_are_parsed(parser: ca.Parser, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +127,7 @@ def test_the_command_line_passes_over_a_long_sentence(tmp_path: Path) -> None:
     stopped = crossarc("parse", "-m", "en", path, env=environment)
     assert stopped.returncode == 1
     assert stopped.stderr.count(b"\n") == 1
-    assert b"parsing 8,000 words takes about" in stopped.stderr
+    assert b"has 8,000 words, and a model of order 2 parses at most 1,200" in stopped.stderr
     done = crossarc("parse", "-m", "en", path, "--on-error", "skip", env=environment)
     assert done.returncode == 0
     assert b"passed over: " in done.stderr

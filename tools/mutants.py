@@ -3,10 +3,11 @@
 
     .venv/bin/python tools/mutants.py src/crossarc/models --tests tests/models --number 15
 
-Works on copies below a temporary folder; the checkout is not touched. Each mutant is one line:
-killed, SURVIVED (a test is missing, or the change is equivalent: look) or timeout. Kernels that do
-not depend on the change are not compiled again: every mutant starts from a copy whose kernel cache
-is warm. `--skip` goes on where an earlier run with the same seed ended.
+Works on copies below a temporary folder; the checkout is not touched. Each mutant is told with the
+processor time of its tests and what they said: killed, and by which test, SURVIVED (a test is
+missing, or the change is equivalent: look) or timeout. Kernels that do not depend on the change are
+not compiled again: every mutant starts from a copy whose kernel cache is warm. `--skip` goes on
+where an earlier run with the same seed ended.
 """
 
 import argparse
@@ -14,11 +15,11 @@ import ast
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,8 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Or: ast.And,
 }
 SMALL_NUMBERS = (0, 1, 2)
+# A line of pytest's summary: the file and the test.
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (?:[\w.-]+/)*(.+?)(?: - |$)", re.MULTILINE)
 
 
 def sites(tree: ast.AST) -> Iterator[ast.AST]:
@@ -79,27 +82,6 @@ def mutated(source: str, rng: random.Random) -> tuple[str, str] | None:
     return text, f"{line}: {before}  ->  {ast.unparse(node)}"
 
 
-def dependents(src: Path, changed: Path) -> set[str]:
-    """Modules that import the changed one, directly or not: their compiled kernels are stale."""
-    imports = {}
-    for path in src.rglob("*.py"):
-        name = ".".join(path.relative_to(src).with_suffix("").parts).removesuffix(".__init__")
-        imports[name] = set(re.findall(r"(?:from|import)\s+(crossarc[\w.]*)", path.read_text()))
-    stale = {".".join(changed.relative_to(src).with_suffix("").parts)}
-    while more := {m for m, used in imports.items() if m not in stale and used & stale}:
-        stale |= more
-    return stale
-
-
-def remove_stale_kernels(src: Path, stale: set[str]) -> None:
-    """Remove compiled kernels of these modules."""
-    for cache in src.rglob("*.nb[ic]"):
-        folder = ".".join(cache.parent.parent.relative_to(src).parts)
-        stem = cache.name.removeprefix(f"{folder}.").split(".")[0]
-        if f"{folder}.{stem}" in stale:
-            cache.unlink()
-
-
 class Trial:
     """A copy of the project in which the tests run."""
 
@@ -137,11 +119,15 @@ class Trial:
         )
 
     def verdict(self) -> str:
-        """What the tests say."""
+        """What the tests say, and which of them failed."""
         try:
-            return "killed" if self.test().returncode else "SURVIVED"
+            run = self.test()
         except subprocess.TimeoutExpired:
             return "timeout"
+        if not run.returncode:
+            return "SURVIVED"
+        failed = _FAILED.search(run.stdout)
+        return f"killed by {failed[1] if failed else f'a crash, status {run.returncode}'}"
 
 
 def draw_mutants(
@@ -156,6 +142,12 @@ def draw_mutants(
         change = mutated((project / file).read_text(), rng)
         if change is not None:
             yield file, change
+
+
+def processor_seconds() -> float:
+    """What all test processes that have ended took."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def arguments() -> argparse.Namespace:
@@ -195,14 +187,12 @@ def main() -> None:
                 continue
             trial.renew(warm)
             (trial.copy / file).write_text(text)
-            remove_stale_kernels(
-                trial.copy / "src", dependents(trial.copy / "src", trial.copy / file)
-            )
-            start = time.monotonic()
+            start = processor_seconds()
             verdict = trial.verdict()
             survived += verdict == "SURVIVED"
             killed += verdict != "SURVIVED"
-            print(f"{verdict:9} {time.monotonic() - start:5.0f} s  {file}:{what}", flush=True)
+            seconds = processor_seconds() - start
+            print(f"{number:3} {seconds:5.0f} s  {file}:{what}\n      {verdict}", flush=True)
     print(f"{killed} of {killed + survived} killed")
 
 

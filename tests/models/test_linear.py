@@ -17,9 +17,10 @@ from crossarc.learning import WeightTable, log_linear
 from crossarc.models.first_order.labels import log_softmax
 from crossarc.models.first_order.model import LinearModel
 from crossarc.models.first_order.scorers import Arcs
-from crossarc.models.first_order.training import attachment, train_linear
+from crossarc.models.first_order.training import attachment, calibrate, train_linear
 from crossarc.models.graph import GraphOptions
 from crossarc.models.protocol import labelled_scores, tree_arcs
+from crossarc.treebank import sample
 
 SMALL = {"cutoff": 1, "arc_bits": 14, "label_bits": 14}
 
@@ -129,6 +130,35 @@ def test_labels_are_as_probable_as_they_are_frequent() -> None:
     (logs,) = model.score(sentences[:1]).label_log_probs([tree_arcs(np.array([0, 1]))])
     assert_allclose(np.exp(logs[1, model.labels.index("a")]), 0.75, atol=0.02)
     assert_allclose(np.exp(logs[0, model.labels.index("root")]), 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("projective", [False, True])
+def test_temperatures_make_held_out_trees_and_labels_most_probable(projective: bool) -> None:
+    bank = [one for one in sample() if len(one) <= 15 and one.tree.is_projective]
+    sentences, held_out = bank[::2], [one for one in bank[1::2] if one.tree.is_single_root]
+    options = GraphOptions(projective=projective, root="single", passes=2)
+    model = LinearModel.build(sentences, cutoff=1, arc_bits=12, label_bits=12)
+    train_linear(sentences, options=options, model=model)
+    calibrate(model, model.encode(held_out, gold=True), options)
+
+    def log_probs() -> np.ndarray:
+        batch = model.score(held_out)
+        trees = (ProjectiveTrees if projective else SpanningTrees)(batch.arcs)
+        heads = sum(trees.log_prob(heads=[dict(enumerate(one.heads, 1)) for one in held_out]))
+        rows = batch.label_log_probs([tree_arcs(one.heads) for one in held_out])
+        found = [
+            row[model.labels.index(name)]
+            for table, one in zip(rows, held_out, strict=True)
+            for row, name in zip(table, one.deprels, strict=True)
+            if name in model.labels
+        ]
+        return np.array([heads, sum(log for log in found if log > -np.inf)])
+
+    best = log_probs()
+    fitted = model.arc_temperature, model.label_temperature
+    for factor in (0.9, 1.1):
+        model.arc_temperature, model.label_temperature = (factor * one for one in fitted)
+        assert (log_probs() < best - 0.1).all()
 
 
 def test_half_of_the_heads_are_enough() -> None:

@@ -12,7 +12,7 @@ import crossarc
 
 DOCS = ROOT / "docs"
 # What has no Python names for users: compiled parts, threads, attributes, the command line.
-_WITHOUT_PAGE = {"app", "once", "parallel"}
+_WITHOUT_PAGE = {"app", "beside", "once", "parallel"}
 
 
 def studies() -> ModuleType:

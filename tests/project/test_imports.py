@@ -15,6 +15,7 @@ COMMAND_LINE = {
     "crossarc",
     "crossarc.app",
     "crossarc.app.cli",
+    "crossarc.beside",
     "crossarc.app.commands",
     "crossarc.app.commands.combine",
     "crossarc.app.commands.completion",

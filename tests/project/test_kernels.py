@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 from support.files import ROOT
 
+import crossarc as ca
+from crossarc.kernels import kernels_of
 from crossarc.kernels.rooms import PARTS, ROOMS, kernel_modules, room_of
 from crossarc.kernels.warmup import jobs
 from crossarc.models.first_order.labels import log_softmax
+from crossarc.parser import shipped_models
 
 USED = """
 import sys
@@ -55,23 +59,43 @@ def test_every_kernel_is_compiled_by_warmup() -> None:
 def test_parsing_text_needs_few_kernels() -> None:
     """The first parse after an installation waits for these, and for no other.
 
-    A projective parser needs no spanning tree, and no parser what learns: each kernel of scores
-    is there for one kind of weights.
+    A projective parser of second order prunes by sums of first order and searches a forest, but
+    needs no spanning tree; and no parser needs what learns: each kernel of scores is there for one
+    kind of weights.
     """
     used = modules_used("assert ca.load('en')('Dogs bark.')")
-    assert len(used) == 15
+    assert len(used) == 25
     assert set(used) <= set(kernel_modules(["parse"]))
     assert sorted(set(used)) == [
+        "crossarc.inference.forest.viterbi",
+        "crossarc.inference.part_lists",
+        "crossarc.inference.projective.automata.layout",
+        "crossarc.inference.projective.automata.rules",
+        "crossarc.inference.projective.automata.system",
         "crossarc.inference.projective.first_order.best",
+        "crossarc.inference.projective.first_order.lockstep",
+        "crossarc.inference.runtime.lockstep",
         "crossarc.inference.runtime.packing",
         "crossarc.inference.runtime.scoring",
         "crossarc.models.first_order.arcs",
         "crossarc.models.first_order.labels",
+        "crossarc.models.higher_order.kernels",
         "crossarc.models.tagging.lemma_kernels",
         "crossarc.models.tagging.perceptron",
         "crossarc.models.tagging.words",
         "crossarc.text.decisions",
     ]
+
+
+@pytest.mark.parametrize("name", shipped_models())
+def test_slow_kernels_are_kernels(name: str) -> None:
+    """Each name is that of one kernel, of a part that parsing needs."""
+    slow = ca.load(name).model.slow_kernels  # type: ignore[attr-defined]
+    assert slow
+    for module, _, own in (one.partition(":") for one in slow):
+        importlib.import_module(module)
+        assert [one.__qualname__ for one in kernels_of(module)].count(own) == 1
+        assert PARTS["parse"].has(module)
 
 
 def test_rooms_and_parts_have_kernels() -> None:

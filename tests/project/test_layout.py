@@ -12,6 +12,7 @@ SOURCE = ROOT / "src" / "crossarc"
 # From top to bottom, as in the design.
 ROOMS = (
     "errors",
+    "beside",
     "kernels",
     "once",
     "limits",

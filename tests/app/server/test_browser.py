@@ -179,7 +179,7 @@ def test_paste_look_force_and_forbid(page: Page, parser: ca.Parser) -> None:
     page.wait_for_heads(forced)
     assert page.browser.run("document.querySelectorAll('#drawing .node.settled').length") == 1
     # The candidates are those that the word would have if it were not settled.
-    page.wait_for_text("#candidates", "60%")
+    page.wait_for_text("#candidates", "52%")
     page.browser.click("#undo")
     page.wait_for_heads(best(parser, SAW))
     page.browser.click("#redo")

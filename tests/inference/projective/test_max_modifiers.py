@@ -31,7 +31,8 @@ def drawn(n: int, names: Any, forbidden: float, seed: int) -> tuple[Any, dict[st
     return scores, {name: rng.normal(size=(n + 1,) * ORDERS[name]) for name in names}
 
 
-LIMITS = [1, 2, [2, 0, 1, 3, 2, 1], [1, 2, 1, 0, 3, 2]]
+# No tree has the last ones: they leave four words without a head.
+LIMITS = [1, 2, [2, 0, 1, 3, 2, 1], [1, 2, 1, 0, 3, 2], [1, 0, 0, 0, 0, 0]]
 
 
 @pytest.mark.parametrize("root", ROOTS)
@@ -42,6 +43,7 @@ def test_all_trees(root: str, names: tuple[str, ...], limits: Any, forbidden: fl
     scores, factors = drawn(5, names, forbidden, 0)
     truth = enumerated(scores, root, factors, np.broadcast_to(limits, 6))
     trees = ProjectiveTrees(scores, root=root, max_modifiers=limits, **factors)
+    assert truth.feasible == (limits != LIMITS[-1])
     if not truth.feasible:
         assert trees.log_partition() == -math.inf
         return

@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from support.higher_order_models import weighted_model
 from support.small_treebank import WORKED, toy_treebank
 
+from crossarc import Parser
 from crossarc.inference.higher.problem import FACTORS
 from crossarc.models.graph import GraphOptions
 from crossarc.models.higher_order import training
 from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel, surviving_arcs
 from crossarc.models.higher_order.objectives import Trees, _difference
-from crossarc.models.higher_order.training import train_higher_order
+from crossarc.models.higher_order.training import calibrate, train_higher_order
 from crossarc.models.kinds import RootRule
+from crossarc.treebank import sample
 
 
 def trained(threads: int, projective: bool) -> HigherOrderModel:
@@ -131,3 +133,38 @@ def test_parts_that_only_one_tree_has(factor) -> None:  # type: ignore[no-untype
         more, less = (set(map(tuple, factor.parts_of(heads).tolist())) for heads in pair)
         assert found == {part: 1.0 if part in more else -1.0 for part in more ^ less}
         assert len(found) == own.stop - own.start
+
+
+def test_temperatures_make_held_out_heads_and_labels_most_probable() -> None:
+    """Labels of words whose heads are right in the best trees; pruned arcs are left out."""
+    bank = [one for one in sample() if len(one) <= 10 and one.tree.is_projective]
+    bank = [one for one in bank if one.tree.is_single_root]
+    sentences, held_out = bank[::2], bank[1::2]
+    options = GraphOptions(order=2, projective=True, root="single", passes=1)
+    model = train_higher_order(sentences, options=options)
+    calibrate(model, model.encode(held_out, gold=True), Trees(True, "single"))
+    parser = Parser(model, True, "single")
+
+    def log_probs() -> np.ndarray:
+        heads = [
+            table[one.heads, np.arange(1, len(one) + 1)]
+            for (table, _), one in zip(parser.head_probabilities(held_out), held_out, strict=True)
+        ]
+        best = [one.heads for one in parser.parse(held_out)]
+        rows = model.score(held_out).tree_label_log_probs(best)
+        labels = [
+            table[k, model.labels.index(one.deprels[k])]
+            for table, own, one in zip(rows, best, held_out, strict=True)
+            for k in np.flatnonzero(own == one.heads)
+            if one.deprels[k] in model.labels
+        ]
+        found = np.concatenate(heads)
+        return np.array(
+            [np.log(found[found > 0.0]).sum(), sum(log for log in labels if log > -np.inf)]
+        )
+
+    best = log_probs()
+    fitted = model.temperature, model.label_temperature
+    for factor in (0.7, 1.4):
+        model.temperature, model.label_temperature = (factor * one for one in fitted)
+        assert (log_probs() < best - 1.0).all()

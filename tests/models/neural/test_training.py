@@ -189,7 +189,7 @@ def test_temperatures_make_held_out_trees_most_probable() -> None:
     fitted, best = model.arc_temperature, log_prob()
     for factor in (0.9, 1.1):
         model.arc_temperature = fitted * factor
-        assert log_prob() < best + 1e-3
+        assert log_prob() < best - 0.05
 
 
 def test_numpy_gives_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

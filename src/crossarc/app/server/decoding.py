@@ -126,9 +126,15 @@ class _Batch:
         self.parser, self.model, self.request = parser, model, request
         self.sentences, self.constraints = sentences, constraints
         self.labels = {label: number for number, label in enumerate(model.labels)}
+        self._prunes = isinstance(model, PruningModel)
         self.batch = self._score(range(len(sentences)))
-        self.factors = factors_of(self.batch)
         self.scores = self._constrained_scores()
+        if self._prunes and not self._have_trees():
+            # Where what is not pruned is forbidden, all arcs are scored.
+            self._prunes = False
+            self.batch = self._score(range(len(sentences)))
+            self.scores = self._constrained_scores()
+        self.factors = factors_of(self.batch)
         projective = parser.projective if request.projective is None else request.projective
         self.family: type[TreeDistribution[Any]] = ProjectiveTrees if projective else SpanningTrees
 
@@ -137,11 +143,15 @@ class _Batch:
         sentences = [self.sentences[k] for k in numbers]
         if not isinstance(self.model, PruningModel):
             return self.model.score(sentences, threads=1)
+        if not self._prunes:
+            return self.model.score_unpruned(sentences, threads=1)
         given = []
         for k, sentence in zip(numbers, sentences, strict=True):
             heads = [-1] * len(sentence)
             for word, head in self.constraints[k].heads.items():
                 _check_word(word, sentence)
+                if not 0 <= head <= len(sentence) or head == word:
+                    raise RefusalError(f"word {word} cannot have head {head}")
                 heads[word - 1] = head
             given.append(sentence.copy())
             try:
@@ -149,6 +159,14 @@ class _Batch:
             except TreebankError:
                 raise _no_tree() from None
         return self.model.score_given(given, threads=1)
+
+    def _have_trees(self) -> bool:
+        """Whether every sentence has a tree under its constraints, of any kind."""
+        own = [
+            one for one, given in zip(self.scores, self.constraints, strict=True) if given.forbidden
+        ]
+        found = SpanningTrees(own, root="multi", threads=1).log_partition() if own else []
+        return -np.inf not in found
 
     def _factors(self, k: int) -> dict[str, Parts]:
         return {name: parts[k] for name, parts in self.factors.items()}

@@ -17,7 +17,7 @@ different lines of the cache. A kernel claims items until there are no more:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -45,7 +45,7 @@ __all__ = [
     "eight_cells",
     "eight_rows",
     "in_groups",
-    "lockstep_kernels",
+    "lockstep_instances",
     "new_queue",
     "run_in_lockstep",
     "run_one_by_one",
@@ -264,27 +264,16 @@ _WORKSPACES = {
 }
 
 
-def lockstep_kernels(
-    body: Callable[[int], Callable[..., None]], *arguments: Any, wide: bool = True
-) -> dict[tuple[int, bool], Any]:
-    """The kernels of `run_in_lockstep`, by lanes and whether numbers are wide.
-
-    Their names say which they are: sum_groups_one, sum_groups_eight, sum_groups_one_wide ...
+def lockstep_instances(name: str, *arguments: Any) -> Iterator[tuple[tuple[int, bool], str, Any]]:
+    """Lanes and whether numbers are wide, name and signature of kernels for `run_in_lockstep`.
 
     Args:
-        body: the function for a number of lanes.
+        name: what the names begin with: sum_groups_one, sum_groups_eight, sum_groups_one_wide ...
         arguments: the types of what comes before order, starts, progress and workspace.
-        wide: whether there are instances in wide numbers.
     """
-    kernels = {}
-    for (lanes, is_wide), workspace in _WORKSPACES.items():
-        if is_wide and not wide:
-            continue
-        function = body(lanes)
-        name = f"{function.__name__}_{'one' if lanes == 1 else 'eight'}{'_wide' if is_wide else ''}"
-        signature = types.void(*arguments, READ_INT, READ_INT, PROGRESS, workspace)
-        kernels[lanes, is_wide] = kernel(signature, name=name)(function)
-    return kernels
+    for (lanes, wide), workspace in _WORKSPACES.items():
+        own = f"{name}_{'one' if lanes == 1 else 'eight'}{'_wide' if wide else ''}"
+        yield (lanes, wide), own, types.void(*arguments, READ_INT, READ_INT, PROGRESS, workspace)
 
 
 _CLAIMED, _COMPLETED, _LENGTH = 0, 16, 32

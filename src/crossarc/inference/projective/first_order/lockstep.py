@@ -60,8 +60,8 @@ from crossarc.inference.projective.groups import (
     read_marginals,
     start_outside,
 )
-from crossarc.inference.runtime.lockstep import LOG_PARTITION, claim, complete, lockstep_kernels
-from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
+from crossarc.inference.runtime.lockstep import LOG_PARTITION, claim, complete, lockstep_instances
+from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["KERNELS", "float64_is_safe", "workspace_size"]
 
@@ -344,5 +344,9 @@ def sum_groups(
 _BATCH = READ_FLOAT, READ_FLOAT, READ_INT, READ_INT
 _RESULTS = types.float64[::1], types.float64[:, ::1]
 
+_ARGUMENTS = *_BATCH, types.boolean, types.int64, *_RESULTS
 #: By lanes and whether numbers are wide.
-KERNELS = lockstep_kernels(lambda lanes: sum_groups, *_BATCH, types.boolean, types.int64, *_RESULTS)
+KERNELS = {
+    kind: kernel(signature, name=name)(sum_groups)
+    for kind, name, signature in lockstep_instances("sum_groups", *_ARGUMENTS)
+}

@@ -48,8 +48,8 @@ from crossarc.inference.projective.sibling.charts import (
 )
 from crossarc.inference.projective.sibling.passes import inside_pass
 from crossarc.inference.projective.sibling.weights import filling
-from crossarc.inference.runtime.lockstep import claim, complete, lockstep_kernels
-from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
+from crossarc.inference.runtime.lockstep import claim, complete, lockstep_instances
+from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["KERNELS", "workspace_size"]
 
@@ -279,4 +279,8 @@ _BATCH = READ_FLOAT, READ_INT, READ_INT, READ_FLOAT, READ_INT, types.boolean
 _RESULTS = READ_INT, types.int64[::1], types.int64[::1], types.float64[::1]
 
 #: By lanes and whether numbers are wide: they never are.
-KERNELS = lockstep_kernels(_finding, *_BATCH, *_RESULTS, wide=False)
+KERNELS: dict[tuple[int, bool], Any] = {
+    (lanes, wide): kernel(signature, name=name)(_finding(lanes))
+    for (lanes, wide), name, signature in lockstep_instances("find_groups", *_BATCH, *_RESULTS)
+    if not wide
+}

@@ -73,8 +73,8 @@ from crossarc.inference.projective.sibling.weights import (
     note_root_shift,
     tree_potentials,
 )
-from crossarc.inference.runtime.lockstep import LOG_PARTITION, claim, complete, lockstep_kernels
-from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
+from crossarc.inference.runtime.lockstep import LOG_PARTITION, claim, complete, lockstep_instances
+from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["KERNELS", "workspace_size"]
 
@@ -339,7 +339,9 @@ _TREES = READ_INT, READ_INT, READ_INT
 _RESULTS = types.float64[::1], types.float64[::1], types.float64[:, ::1]
 
 _BODIES = {lanes: _summing(lanes) for lanes in (1, LANES)}
+_ARGUMENTS = *_BATCH, types.boolean, types.int64, *_TREES, *_RESULTS
 #: By lanes and whether numbers are wide.
-KERNELS = lockstep_kernels(
-    _BODIES.__getitem__, *_BATCH, types.boolean, types.int64, *_TREES, *_RESULTS
-)
+KERNELS = {
+    (lanes, wide): kernel(signature, name=name)(_BODIES[lanes])
+    for (lanes, wide), name, signature in lockstep_instances("sum_groups", *_ARGUMENTS)
+}

@@ -24,7 +24,7 @@ from crossarc.inference.runtime.lockstep import (
     cells_for,
     claim,
     complete,
-    lockstep_kernels,
+    lockstep_instances,
     new_queue,
     run_in_lockstep,
 )
@@ -37,7 +37,7 @@ from crossarc.inference.spanning.matrix_tree.layout import (
 from crossarc.inference.spanning.matrix_tree.results import fill, scatter, take_logs
 from crossarc.inference.spanning.matrix_tree.solve import solve
 from crossarc.inference.spanning.matrix_tree.weights import find_weights
-from crossarc.kernels import READ_FLOAT, READ_INT, subkernel
+from crossarc.kernels import READ_FLOAT, READ_INT, kernel, subkernel
 
 __all__ = ["KERNELS", "WeightGradients", "sum_over_trees", "weight_gradients"]
 
@@ -153,8 +153,12 @@ def sum_groups(
 _BATCH = READ_FLOAT, READ_FLOAT, READ_INT, READ_INT
 _RESULTS = types.float64[::1], types.float64[:, ::1]
 
+_ARGUMENTS = *_BATCH, types.boolean, types.int64, *_RESULTS
 #: By lanes and whether numbers are wide.
-KERNELS = lockstep_kernels(lambda lanes: sum_groups, *_BATCH, types.boolean, types.int64, *_RESULTS)
+KERNELS = {
+    kind: kernel(signature, name=name)(sum_groups)
+    for kind, name, signature in lockstep_instances("sum_groups", *_ARGUMENTS)
+}
 
 # Groups of longer sentences would need much memory.
 _LONGEST_GROUP = 256
