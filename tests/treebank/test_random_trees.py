@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from support import definitions
-from support.statistics import assert_distribution
+from support.frequencies import assert_distribution
 from support.trees import all_trees
 
 from crossarc.treebank.synthetic.random_trees import mixed_heads, projective_heads, uniform_heads

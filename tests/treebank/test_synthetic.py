@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.statistics import assert_distribution, assert_share
+from support.frequencies import assert_distribution, assert_share
 
 from crossarc import CrossarcError, Sentence, Tree, read_conllu
 from crossarc.treebank.synthetic import (

@@ -66,7 +66,7 @@ class Part(NamedTuple):
 PARTS = {
     "parse": Part(
         "parsing",
-        15.0,
+        16.0,
         (
             "text.decisions",
             "models.tagging.words",

@@ -17,7 +17,7 @@ from support.input_laws import InputLaws
 from support.law_base import assert_accurate, assert_close, key_of, law, score_scale
 from support.moment_laws import MomentLaws
 from support.score_strategies import Scores
-from support.statistics import assert_distribution
+from support.frequencies import assert_distribution
 from support.sum_laws import SumLaws
 
 from crossarc import Tree

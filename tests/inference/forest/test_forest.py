@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.compiled import from_python
-from support.statistics import assert_distribution
+from support.frequencies import assert_distribution
 
 from crossarc.inference.forest import Forest
 from crossarc.inference.forest.arrays import add, close, open_chart, trimmed

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support.brute_force import BruteForce
 from support.law_base import key_of
-from support.statistics import (
+from support.frequencies import (
     assert_distribution,
     assert_frequencies,
     assert_order_beside_a_tree_with_all_the_mass,

@@ -59,9 +59,9 @@ _SLOW_KERNELS = {
     False: tuple(
         f"crossarc.inference.{name}"
         for name in (
-            "higher.ascent:ascend",
-            "higher.automata:marginals_best",
-            "spanning.edmonds.max_marginals:detours",
+            "higher.rounds:_run_rounds",
+            "higher.packing:_problems_of",
+            "higher.tables:_score_trees",
             "spanning.matrix_tree.sums:sum_groups_one",
         )
     ),
