@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from support.ambiguous_trees import AmbiguousTrees, Derivations, orders
 from support.brute_force import BruteForce, Heads, projective_tree
 from support.dependence_laws import DependenceLaws
+from support.frequencies import assert_distribution
 from support.information_laws import InformationLaws
 from support.input_laws import InputLaws
 from support.law_base import assert_accurate, assert_close, key_of, law, score_scale
 from support.moment_laws import MomentLaws
 from support.score_strategies import Scores
-from support.frequencies import assert_distribution
 from support.sum_laws import SumLaws
 
 from crossarc import Tree

@@ -9,12 +9,12 @@ from collections import Counter
 import numpy as np
 import pytest
 from support.brute_force import BruteForce, projective_tree
-from support.law_base import key_of
 from support.frequencies import (
     assert_distribution,
     assert_frequencies,
     assert_order_beside_a_tree_with_all_the_mass,
 )
+from support.law_base import key_of
 
 from crossarc import InfeasibleError, ProjectiveTrees
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from support.brute_force import BruteForce
-from support.law_base import key_of
 from support.frequencies import (
     assert_distribution,
     assert_frequencies,
     assert_order_beside_a_tree_with_all_the_mass,
 )
+from support.law_base import key_of
 
 from crossarc import InfeasibleError, ScoreError, SpanningTrees
 from crossarc.inference.spanning.sampling import sampler
