@@ -161,6 +161,9 @@ HOSTILE: list[tuple[str, Callable[[dict[str, Any], dict[str, Any]], None], str]]
     ),
     ("bigram", array("modifiers0.0.counts", lambda one: -one), "negative"),
     ("transition", array("sh", lambda one: one + 1.0), "probabilities from 0 to 1"),
+    # Tables that would not fit their sentences.
+    ("bigram", put("tables", "modifiers", 0, "outcomes", value=1), "outcomes"),
+    ("bigram", put("options", "distance", value={}), "distance"),
     # Text that would break the lines of the output, names of other things.
     ("graph", put(*MODEL, "labels", 0, value="x\n1\ty"), "text that a column can hold"),
     ("graph", put("parts", "tagger", "tags", 0, 0, value="a\tb"), "text that a column can hold"),
@@ -171,6 +174,12 @@ HOSTILE: list[tuple[str, Callable[[dict[str, Any], dict[str, Any]], None], str]]
     ("graph", put(*MODEL, "format", value="a\nb"), "has format 'a.*nb', not 1"),
     ("graph", put("root", value=3), "root of the model must be single or multi"),
 ]
+
+
+def test_half_of_what_is_known_of_the_training_is_not_shown(tmp_path: Path) -> None:
+    path = changed("0.1.0/graph", tmp_path, put("training", value={"las": 90.0, "words": 3}))
+    summary = ca.Parser.load(path).summary()
+    assert not {"dev", "learnt from"} & summary.keys()
 
 
 @pytest.mark.parametrize(("name", "change", "message"), HOSTILE)

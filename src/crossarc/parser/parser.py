@@ -476,9 +476,9 @@ class Parser(Described):
         }
         if self.is_approximate:
             lines["probabilities"] = "approximate, by belief propagation"
-        if "words" in about:
+        if {"sentences", "words"} <= about.keys():
             lines["learnt from"] = f"{about['sentences']:,} sentences, {about['words']:,} words"
-        if "las" in about:
+        if {"uas", "las"} <= about.keys():
             lines["dev"] = f"UAS {about['uas']:.2f}, LAS {about['las']:.2f}"
         return lines
 

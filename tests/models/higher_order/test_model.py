@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from support.higher_order_models import CROSSING, weighted_model
 from support.small_treebank import WORKED, toy_treebank
 
-from crossarc import Parser, Sentence, SpanningTrees, Tree
+from crossarc import Parser, ProjectiveTrees, Sentence, SpanningTrees, Tree
 from crossarc.inference.higher.problem import FACTORS
 from crossarc.learning import WeightTable
 from crossarc.models.graph import GraphOptions
@@ -239,3 +239,16 @@ def test_explanations_sum_to_the_difference_of_the_trees(parser: Parser) -> None
         if found.label is not None:
             check_sum(found.label)
     assert explained
+
+
+def test_words_without_sense_keep_fewer_heads() -> None:
+    """Where next to nothing is pruned, trees stay possible and forests small."""
+    model = weighted_model(2, projective=True, spread=0.1)
+    words = np.random.default_rng(0).choice(["dogs", "the", "chase"], 120).tolist()
+    encoded = model.encode([Sentence.build(words), WORKED])
+    square, short = encoded.split_arcs(model.surviving(encoded))
+    assert 4 <= square.sum(axis=0).max() <= 17  # those of the best tree are kept besides
+    assert short.sum() == len(WORKED) ** 2  # the threshold is 0
+    first = model.first.arcs.scores(encoded)
+    [best, _] = ProjectiveTrees(encoded.split_arcs(first)).argmax()
+    assert square[best.heads, np.arange(1, 121)].all()

@@ -153,18 +153,18 @@ class BackoffTable:
 
     @classmethod
     def restore(
-        cls, name: str, tensors: dict[str, NDArray[Any]], metadata: Any, outcomes: int
+        cls, name: str, tensors: dict[str, NDArray[Any]], metadata: Any, *outcomes: int
     ) -> BackoffTable:
         """The table that `tensors` and `metadata` were taken from.
 
         Args:
-            outcomes: the most that there may be.
+            outcomes: how many there are, or the least and the most.
 
         Raises:
             ModelError: something is missing; counts that are negative or not finite.
         """
         about = Fields(metadata, name)
-        count = about.whole("outcomes", 1, outcomes)
+        count = about.whole("outcomes", min(outcomes), max(outcomes))
         levels = []
         for number in range(about.whole("levels", 1, _MOST_LEVELS)):
             events = tensor(tensors, f"{name}.{number}.events", np.int64, (None,))

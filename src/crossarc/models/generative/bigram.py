@@ -387,10 +387,12 @@ class BigramModel(GenerativeModel):
         tables = about.items("modifiers")
         if len(tables) != len(self.vocabularies):
             raise ModelError("the model has no table for each vocabulary: train it again")
-        # One more outcome where words may stop.
+        # One more outcome where words may stop, one less where none is unknown.
         self._tables = [
-            BackoffTable.restore(f"modifiers{number}", tensors, one, len(vocabulary) + 1)
-            for number, (one, vocabulary) in enumerate(zip(tables, self.vocabularies, strict=True))
+            BackoffTable.restore(f"modifiers{number}", tensors, one, size - 1, size + 1)
+            for number, (one, size) in enumerate(
+                zip(tables, map(len, self.vocabularies), strict=True)
+            )
         ]
         self.labels = about.texts("names", written=True)
         if not about.is_none("labels"):

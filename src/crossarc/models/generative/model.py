@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -163,6 +164,10 @@ class GenerativeModel(Described, ABC):
             )
         with restoring(path):
             described = Fields(about)
+            options = Fields(described.fields("options"), "options")
+            for name, usual in inspect.signature(kind).parameters.items():
+                if isinstance(usual.default, bool) and name in described.fields("options"):
+                    options.flag(name)
             model = kind(**described.fields("options"))
             columns = described.items("vocabularies")
             model.vocabularies = tuple(

@@ -43,6 +43,10 @@ Ints = NDArray[np.int64]
 
 _FORMAT = 2
 
+# Ordinary sentences stay far below: this is a third of a second and some hundred megabytes. What
+# no model can make sense of keeps fewer heads a word until it is below, too.
+_MOST_INSTANCES, _FEWER_HEADS = 2e7, (16, 8, 4)
+
 # By whether trees are projective, below `crossarc.inference`.
 _SLOW_KERNELS = {
     True: tuple(
@@ -358,8 +362,12 @@ def surviving_arcs(
     allowed = [np.empty(0, np.bool_)] * len(scores)
     free = [k for k in range(len(scores)) if given is None or (given[k] < 0).all()]
     some = [scores[k] for k in free]
-    for k, one in zip(free, prune(some, projective=projective, root=root, **options), strict=True):
+    trees_of: dict[str, Any] = {"projective": projective, "root": root, **options}
+    for k, one in zip(free, prune(some, **trees_of), strict=True):
         allowed[k] = one > -np.inf
+        for most in _FEWER_HEADS:
+            if _instance_bound(allowed[k]) > _MOST_INSTANCES:
+                allowed[k] = prune(scores[k], max_heads=most, **trees_of) > -np.inf
     if not projective:
         trees: Any = ProjectiveTrees(some, root=root, threads=threads)
         for k, tree in zip(free, trees.argmax(), strict=True):
@@ -368,6 +376,13 @@ def surviving_arcs(
         if (heads >= 0).any():
             allowed[k] = _prune_given(scores[k], heads, projective, root, options) > -np.inf
     return np.concatenate([np.empty(0, np.bool_), *(mask.ravel() for mask in allowed)])
+
+
+def _instance_bound(allowed: Bools) -> float:
+    """About how many rule instances the grandchildren of a sentence make."""
+    counts = [part.sum(axis=1, dtype=np.float64) for part in (np.tril(allowed), np.triu(allowed))]
+    heads = np.maximum(allowed.sum(axis=0), 1)
+    return float(heads @ (counts[0] ** 2 + counts[1] ** 2))
 
 
 def _prune_given(
