@@ -164,6 +164,8 @@ HOSTILE: list[tuple[str, Callable[[dict[str, Any], dict[str, Any]], None], str]]
     # Tables that would not fit their sentences.
     ("bigram", put("tables", "modifiers", 0, "outcomes", value=1), "outcomes"),
     ("bigram", put("options", "distance", value={}), "distance"),
+    ("bigram", put("options", "distance", value=False), "too many contexts"),
+    ("graph", array("tagger.lemma_known", lambda one: one[:0]), "no bits"),
     # Text that would break the lines of the output, names of other things.
     ("graph", put(*MODEL, "labels", 0, value="x\n1\ty"), "text that a column can hold"),
     ("graph", put("parts", "tagger", "tags", 0, 0, value="a\tb"), "text that a column can hold"),

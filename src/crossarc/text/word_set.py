@@ -21,9 +21,14 @@ class WordSet:
 
     Args:
         table: the bits, in bytes; a power of two of them.
+
+    Raises:
+        ValueError: there are none.
     """
 
     def __init__(self, table: NDArray[np.uint8]) -> None:
+        if not len(table):
+            raise ValueError("a set of words has no bits")
         self.table = table
         self._bytes = table.tobytes()
 

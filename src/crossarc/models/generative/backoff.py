@@ -135,6 +135,11 @@ class BackoffTable:
             logs: Floats = np.log(p)
         return logs
 
+    @property
+    def depth(self) -> int:
+        """How many contexts it looks at."""
+        return len(self._levels)
+
     def tensors(self, name: str) -> dict[str, NDArray[Any]]:
         """The arrays of a model file."""
         found: dict[str, NDArray[Any]] = {}

@@ -398,3 +398,10 @@ class BigramModel(GenerativeModel):
         if not about.is_none("labels"):
             own = about.fields("labels")
             self._label_table = BackoffTable.restore("labels", tensors, own, len(self.labels))
+        zeros = np.zeros(1, np.int64)
+        nothing = Arcs([zeros] * len(tables), [zeros] * len(tables), zeros, zeros)
+        contexts = [factor.contexts for factor in self.factors(nothing)]
+        found = [*self._tables, *([self._label_table] if self._label_table else [])]
+        for table, most in zip(found, [*contexts, self._label_contexts(nothing)], strict=False):
+            if table.depth > len(most):
+                raise ModelError("the tables of the model have too many contexts: train it again")
