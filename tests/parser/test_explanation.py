@@ -52,17 +52,19 @@ def check_sum(contrast: Contrast) -> None:
     assert 0.0 not in sizes
 
 
+def drawn_heads(data: st.DataObject, n: int) -> tuple[int, int, int]:
+    """A word and two different heads that it may have."""
+    m = data.draw(st.integers(1, n))
+    pairs = st.lists(st.integers(0, n), min_size=2, max_size=2, unique=True)
+    h, rival = data.draw(pairs.filter(lambda pair: m not in pair))
+    return m, h, rival
+
+
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(WORDS), min_size=2, max_size=12), st.data())
 def test_features_sum_to_differences(words: list[str], data: st.DataObject) -> None:
     """On the shipped model: any two heads of any word, any two labels."""
-    n = len(words)
-    m = data.draw(st.integers(1, n))
-    h, rival = data.draw(
-        st.lists(st.integers(0, n), min_size=2, max_size=2, unique=True).filter(
-            lambda pair: m not in pair
-        )
-    )
+    m, h, rival = drawn_heads(data, len(words))
     explanation = ENGLISH.explain(Sentence.build(words), h, m, rival=rival)
     [scores] = ENGLISH.model.score([explanation.sentence]).arcs  # type: ignore[attr-defined]
     arc, label = explanation.arc, explanation.label
@@ -79,13 +81,7 @@ def test_features_sum_to_differences(words: list[str], data: st.DataObject) -> N
 @given(st.lists(st.sampled_from(WORDS), min_size=2, max_size=9), st.data())
 def test_heads_that_were_pruned_are_explained(words: list[str], data: st.DataObject) -> None:
     """On the shipped model: features of two best trees sum to the difference of their scores."""
-    n = len(words)
-    m = data.draw(st.integers(1, n))
-    h, rival = data.draw(
-        st.lists(st.integers(0, n), min_size=2, max_size=2, unique=True).filter(
-            lambda pair: m not in pair
-        )
-    )
+    m, h, rival = drawn_heads(data, len(words))
     explanation = SHIPPED.explain(Sentence.build(words), h, m, rival=rival)
     arc = explanation.arc
     for node, tree, one in (
