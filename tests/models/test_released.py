@@ -164,6 +164,7 @@ HOSTILE: list[tuple[str, Callable[[dict[str, Any], dict[str, Any]], None], str]]
     # Tables that would not fit their sentences.
     ("bigram", put("tables", "modifiers", 0, "outcomes", value=1), "outcomes"),
     ("bigram", put("options", "distance", value={}), "distance"),
+    ("transition-backoff", put("tables", "one", "outcomes", value=1), "outcomes"),
     ("bigram", put("options", "distance", value=False), "too many contexts"),
     ("graph", array("tagger.lemma_known", lambda one: one[:0]), "no bits"),
     # Text that would break the lines of the output, names of other things.
