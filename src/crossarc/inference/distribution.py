@@ -36,7 +36,7 @@ _QUARTIC_SECONDS = 3e-8
 def certified(tree: Tree, score: float, best: float | None = None) -> Tree:
     """The tree with its score and that of the best tree, by default its own."""
     tree.score, tree.bound = score, score if best is None else best
-    tree.is_optimal = tree.bound - score <= _TIE * max(1.0, abs(score))
+    tree.is_optimal = best is None or best - score <= _TIE * max(1.0, abs(score))
     return tree
 
 

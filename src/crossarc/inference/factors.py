@@ -116,6 +116,8 @@ class FactorScores:
     Attributes:
         listed: for each sentence None, or of listed parts the scores and indices in the flat dense
             array, -1 for a part that no tree has.
+        restricted: the sentences of which some part that trees over the allowed arcs have is
+            forbidden.
 
     Raises:
         ScoreError: a wrong shape or index, NaN, or plus infinity.
@@ -129,7 +131,7 @@ class FactorScores:
         self._single = single
         arrays = self._by_sentence(given)
         self.listed: list[tuple[Floats, Ints] | None] = [None] * len(arrays)
-        self._forbidding: set[int] = set()
+        self.restricted: set[int] = set()
         self._allocate()
         for index, one in enumerate(arrays):
             if isinstance(one, Parts):
@@ -151,8 +153,8 @@ class FactorScores:
         self._arrays[index] = array if is_finite else self._usable_only(index, array)
 
     def forbids(self, index: int) -> bool:
-        """Whether some part that trees over the allowed arcs have is forbidden in a sentence."""
-        return index in self._forbidding
+        """Whether a sentence is restricted."""
+        return index in self.restricted
 
     def dense(self, index: int) -> Floats:
         """The scores of a sentence as a dense array; what trees cannot use means nothing."""
@@ -292,7 +294,7 @@ class FactorScores:
             first = int(bad.argmax())
             self._refuse(index, [int(i) for i in part_of(first)], float(flat[first]))
         if (flat == -np.inf).any():
-            self._forbidding.add(index)
+            self.restricted.add(index)
 
     def _usable(self, index: int) -> Bools:
         return self.factor.usable(self._batch.square(index) > -np.inf, self._single)

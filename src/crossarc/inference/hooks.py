@@ -51,13 +51,26 @@ def require_room(kind: type[Any], scores: Scores) -> None:
     Raises:
         LimitError: it is.
     """
-    given = scores if isinstance(scores, list | tuple) else [scores]
+    if isinstance(scores, list | tuple):
+        if _are_short(scores):
+            return
+        given = scores
+    else:
+        given = [scores]
     for index, one in enumerate(given):
         shape = np.shape(one)
         n = max(0, shape[-1 if len(shape) < 3 else 1] - 1) if shape else 0
         if n > _SHORT:
             name = f"sentence {index} of {n:,} words" if len(given) > 1 else f"{n:,} words"
             require_words(kind, n, math.prod(shape[3 if len(shape) > 3 else 2 :]), name)
+
+
+def _are_short(scores: Sequence[Any]) -> bool:
+    """Whether all of these are arrays of short sentences: a quick look, which may miss it."""
+    try:
+        return max(map(len, scores)) <= _SHORT
+    except (TypeError, ValueError):
+        return False
 
 
 class TreeHooks(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Unpack, overload
 
 import numpy as np
@@ -29,6 +30,8 @@ __all__ = ["ProjectiveTrees"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_model_for = cache(model_for)
 
 
 class ProjectiveOptions(Options, total=False):
@@ -142,7 +145,7 @@ class ProjectiveTrees(ForestTrees[Size]):
         """Choose the model of these factors, None being none, and check and copy them."""
         some = {name: one for name, one in given.items() if one is not None}
         self._model = self._model_for(some)
-        limits = [self._node_limits(index) for index in range(len(self._batch))] if some else []
+        limits = self._all_limits() if some else []
         self._factors = {
             factor.name: self._model.hold(factor, some[factor.name], self._batch, limits)
             for factor in self._model.factors
@@ -150,7 +153,16 @@ class ProjectiveTrees(ForestTrees[Size]):
         }
 
     def _model_for(self, names: Collection[str]) -> Model:
-        return model_for(self.models, names, self._limits is not None)
+        return _model_for(self.models, frozenset(names), self._limits is not None)
+
+    def _all_limits(self) -> list[Ints]:
+        """`_node_limits` of all sentences; those of one length may share them."""
+        if self._limits is not None:
+            return [self._node_limits(index) for index in range(len(self._batch))]
+        sizes: list[int] = self._batch.sizes.tolist()
+        some = {n: index for index, n in enumerate(sizes)}
+        of_size = {n: self._node_limits(index) for n, index in some.items()}
+        return [of_size[n] for n in sizes]
 
     def _node_limits(self, index: int) -> Ints:
         """The most modifiers of each node; 1 for a single root."""
@@ -184,11 +196,10 @@ class ProjectiveTrees(ForestTrees[Size]):
     @once
     def _solver(self) -> Solver:
         kernels = self._model.kernels(self._batch, self._factors, self._is_single, self._threads)
-        held, sentences = self._factors.values(), range(len(self._batch))
-        restricted = [index for index in sentences if any(one.forbids(index) for one in held)]
+        restricted = set().union(*(held.restricted for held in self._factors.values()))
         if kernels is None or len(restricted) == len(self._batch):
             return super()._solver
-        return MixedSolver(self, kernels, restricted) if restricted else kernels
+        return MixedSolver(self, kernels, sorted(restricted)) if restricted else kernels
 
     def _in_support(self, tree: Tree) -> bool:
         return tree.is_projective

@@ -188,7 +188,8 @@ def _padded(scores: Scores, lengths: Sequence[int]) -> NDArray[Any]:
 def _arrays(scores: Scores) -> tuple[list[NDArray[Any]], bool]:
     """The checked arrays of single sentences, and whether they are alike in shape and type."""
     is_batch = isinstance(scores, list | tuple)
-    arrays = list(map(_unmasked, scores)) if is_batch else [_unmasked(scores)]
+    given = scores if is_batch else [scores]
+    arrays = [one if type(one) is np.ndarray else _unmasked(one) for one in given]
     kinds = {(array.shape, array.dtype) for array in arrays}
     if not all(map(_is_plain, kinds)):
         for index, array in enumerate(arrays):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -36,6 +37,7 @@ class SiblingFactor(FactorScores):
         sizes: list[int] = self._batch.sizes.tolist()
         ends = [0, *accumulate(map(rows_of, sizes))]
         self.starts: Ints = np.array(ends[:-1], np.int64)
+        self._begins = ends
         self.rows: Floats = np.empty(ends[-1] + 2 * max(sizes, default=0))
         self.rows[ends[-1] :] = 0.0  # read beside a longer sentence
         self.largest: Floats = np.empty(len(sizes))
@@ -50,8 +52,8 @@ class SiblingFactor(FactorScores):
 
     def _keep_array(self, index: int, given: NDArray[Any]) -> None:
         array = np.ascontiguousarray(given, np.float64)
-        self.largest[index] = pack(array, self._single, self.own(index))
-        if np.isnan(self.largest[index]):
+        self.largest[index] = largest = pack(array, self._single, self.own(index))
+        if math.isnan(largest):
             clean = self._usable_only(index, array)
             if self.forbids(index):  # kernels have no weight of 0 for a part
                 self._forbidden[index] = clean
@@ -60,7 +62,7 @@ class SiblingFactor(FactorScores):
 
     def own(self, index: int, rows: Floats | None = None) -> Floats:
         """A sentence's part of `rows`, or of an array like it."""
-        return (self.rows if rows is None else rows)[self.starts[index] :]
+        return (self.rows if rows is None else rows)[self._begins[index] :]
 
     def dense(self, index: int) -> Floats:
         """As (n + 1, n + 1, n + 1), 0 where no tree has a part."""
