@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
 from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution
-from crossarc.learning import Progress, fit_temperature, log_linear
-from crossarc.models.attachment import attachment_scores
+from crossarc.learning import Progress, fit_temperature
+from crossarc.learning.expectations import wrong_arcs
+from crossarc.models.attachment import attachment_scores, bounded_slices
 from crossarc.models.checkpoints import Checkpoint, joined, section
 from crossarc.models.encode import seen_labels
 from crossarc.models.kinds import OptionError
@@ -37,6 +38,8 @@ from crossarc.treebank import Sentence
 __all__ = ["calibrate", "train_neural"]
 
 Arrays = dict[str, NDArray[Any]]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _SIZES = ("hidden", "arc_size", "label_size", "dropout", "word_dropout")
 _WARM_UP = 0.02
@@ -187,7 +190,7 @@ class _Training:
         return LOSS_FUNCTIONS[self.options.loss]
 
     def _batch_loss(self, arrays: Batch) -> torch.Tensor:
-        """Of arcs and of labels given the gold arcs."""
+        """Of trees, and of labels given the gold arcs."""
         batch = TensorBatch.of(arrays, self.device)
         own = [self.sentences[number] for number in arrays.sentences.tolist()]
         mixed = self.options.precision == "bf16"
@@ -198,7 +201,14 @@ class _Training:
             labels = self.network.label_table(
                 out.label_heads[rows, heads], out.label_modifiers[rows, words]
             )
-        loss = self._loss_function()(out.arcs.float(), batch.targets, batch.sizes, self.family)
+            factors = self.network.factors(out)
+        loss = self._loss_function()(
+            out.arcs.float(),
+            batch.targets,
+            batch.sizes,
+            self.family,
+            **{name: one.float() for name, one in factors.items()},
+        )
         if len(rows):
             loss = loss + F.cross_entropy(labels.float(), batch.labels[rows, words])
         return loss
@@ -289,6 +299,7 @@ def _build(
         labels=len(labels),
         layers=layers,
         encoder_size=0 if pretrained is None else pretrained.size,
+        sibling_size=options.sibling_size if options.order > 1 else 0,
         **{name: getattr(options, name) for name in _SIZES},
     )
     engine = TorchEngine(shape, pretrained)
@@ -298,17 +309,13 @@ def _build(
 
 
 def calibrate(model: NeuralModel, held_out: Sequence[Sentence], options: NeuralOptions) -> None:
-    """Fit the temperatures of arcs and of labels on sentences that were not trained on."""
+    """Fit the temperatures of trees and of labels on sentences that were not trained on."""
     family = _family(options)
     model.arc_temperature = model.label_temperature = 1.0
     gold = model.encode(held_out, gold=True)
     gold = gold.learnable(projective=family.projective, root=family.root)
     scores = NeuralScores(model, gold, held_out)
     heads = [gold.sentence_targets(number) for number in range(len(gold))]
-
-    def arc_loss(temperature: float) -> float:
-        cooled = [one / temperature for one in scores.arcs]
-        return log_linear(_trees(family), cooled, heads, family.root, options.threads)[0]
 
     arcs, labels = [], []
     for number, start in enumerate(gold.starts):
@@ -328,17 +335,53 @@ def calibrate(model: NeuralModel, held_out: Sequence[Sentence], options: NeuralO
         picked = cooled[np.arange(len(right)), right] - cooled.max(axis=1)
         return float((totals - picked).sum())
 
-    model.arc_temperature = fit_temperature(arc_loss)
+    model.arc_temperature = fit_temperature(
+        lambda temperature: _log_loss(scores, heads, temperature, family, options.threads)
+    )
     if len(right):
         model.label_temperature = fit_temperature(label_loss)
+
+
+def _log_loss(
+    scores: NeuralScores,
+    heads: Sequence[Ints],
+    temperature: float,
+    family: Family,
+    threads: int | None,
+) -> float:
+    """Minus the log-probability of the known heads, at a temperature.
+
+    Sentences whose known heads no tree has count nothing.
+    """
+    loss = 0.0
+    for part in bounded_slices(scores.arcs):
+        factors = {
+            name: [one / np.float32(temperature) for one in own[part]]
+            for name, own in scores.factors.items()
+        }
+        arcs = [one / temperature for one in scores.arcs[part]]
+        known = [
+            np.where(wrong_arcs(own) > 0.0, -np.inf, one)
+            for own, one in zip(heads[part], arcs, strict=True)
+        ]
+        free, bound = (
+            np.array(_trees(family, some, factors, threads).log_partition())
+            for some in (arcs, known)
+        )
+        loss += float((free - bound)[bound > -np.inf].sum())
+    return loss
 
 
 def _family(options: NeuralOptions) -> Family:
     return Family(bool(options.projective), options.root or "single")
 
 
-def _trees(family: Family) -> type[TreeDistribution[Any]]:
-    return ProjectiveTrees if family.projective else SpanningTrees
+def _trees(
+    family: Family, arcs: list[Floats], factors: Mapping[str, Any], threads: int | None
+) -> TreeDistribution[Any]:
+    kind: Any = ProjectiveTrees if family.projective else SpanningTrees
+    trees: TreeDistribution[Any] = kind(arcs, root=family.root, threads=threads, **factors)
+    return trees
 
 
 def _schedule(share: float) -> float:
