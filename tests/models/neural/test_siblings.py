@@ -24,6 +24,7 @@ from crossarc.parser import Parser
 
 torch = pytest.importorskip("torch", reason="extra [torch] is not installed")
 
+from crossarc.models.neural import network  # noqa: E402
 from crossarc.models.neural.inputs import Shape, Vocabularies  # noqa: E402
 from crossarc.models.neural.kind import NeuralOptions  # noqa: E402
 from crossarc.models.neural.losses import (  # noqa: E402
@@ -146,27 +147,27 @@ def test_gradients_in_sibling_scores_are_derivatives(name: str) -> None:
     assert not gradient[1, :, :, 3:].any()
 
 
-def small_network(bank: list[Sentence]) -> tuple[Any, Any, Any]:
+def small_network(bank: list[Sentence]) -> tuple[Any, Any]:
     """In float64 with random weights everywhere, and a batch with its gold heads."""
     known = Vocabularies.build(bank, cutoff=1)
     sizes = {"hidden": 3, "arc_size": 3, "label_size": 2, "sibling_size": 4}
     shape = Shape.of(known, labels=2, layers=1, dropout=0.0, word_dropout=0.0, **sizes)
     torch.manual_seed(3)
-    network = Network(shape).double().eval()
+    net = Network(shape).double().eval()
     with torch.no_grad():
-        for weight in network.parameters():
+        for weight in net.parameters():
             weight.normal_(0.0, 0.5)
     inputs = known.encode(bank).learnable(projective=True, root="single")
     batch = TensorBatch.of(inputs.batch(np.arange(len(bank))), torch.device("cpu"))
-    return network, batch, inputs
+    return net, batch
 
 
 def test_a_network_and_its_loss_by_definition() -> None:
     """Scores from the vectors of words, one product after the other; then all trees."""
-    network, batch, _ = small_network([*BANK[:3], CROSSING])
-    out = network(batch)
+    net, batch = small_network([*BANK[:3], CROSSING])
+    out = net(batch)
     heads, siblings, modifiers = (one.detach().numpy() for one in out.siblings)
-    weight, none = (getattr(network.sibling_scores, n).detach().numpy() for n in ("weight", "none"))
+    weight, none = (getattr(net.sibling_scores, n).detach().numpy() for n in ("weight", "none"))
     expected = 0.0
     for i, n in enumerate(batch.sizes.tolist()):
         table = np.zeros((n + 1, n + 1, n + 1))
@@ -174,7 +175,7 @@ def test_a_network_and_its_loss_by_definition() -> None:
             second = none if s == h else siblings[i, s]
             table[h, s, m] = (weight * heads[i, h] * second * modifiers[i, m]).sum()
         np.testing.assert_allclose(
-            network.factors(out)["sibling"][i, : n + 1, : n + 1, : n + 1].detach(), table
+            net.factors(out)["sibling"][i, : n + 1, : n + 1, : n + 1].detach(), table
         )
         scores = tree_scores(out.arcs[i].detach().numpy(), table, n, ROOTS[0])
         known = batch.targets[i, 1 : n + 1].tolist()
@@ -187,19 +188,19 @@ def test_a_network_and_its_loss_by_definition() -> None:
         expected -= math.log(own / total)
     # One head of CROSSING has no place in a projective tree.
     assert (batch.targets != batch.heads).sum() == 1
-    found = tree_loss(out.arcs, batch.targets, batch.sizes, ROOTS[0], **network.factors(out))
+    found = tree_loss(out.arcs, batch.targets, batch.sizes, ROOTS[0], **net.factors(out))
     assert found.item() == pytest.approx(expected / int(batch.sizes.sum()), rel=1e-9)
 
 
 def test_gradients_in_the_weights_are_differences() -> None:
-    network, batch, _ = small_network([*BANK[:3], CROSSING])
+    net, batch = small_network([*BANK[:3], CROSSING])
 
     def loss() -> Any:
-        out = network(batch)
-        return tree_loss(out.arcs, batch.targets, batch.sizes, ROOTS[0], **network.factors(out))
+        out = net(batch)
+        return tree_loss(out.arcs, batch.targets, batch.sizes, ROOTS[0], **net.factors(out))
 
     weights = {
-        name: weight for name, weight in network.named_parameters() if not name.startswith("label_")
+        name: weight for name, weight in net.named_parameters() if not name.startswith("label_")
     }
     gradients = dict(zip(weights, torch.autograd.grad(loss(), list(weights.values())), strict=True))
     rng, step = np.random.default_rng(0), 1e-6
@@ -334,9 +335,8 @@ def test_a_file_has_siblings_and_numpy_the_same_scores(
     assert "order: 2" in repr(again.model)
     monkeypatch.setenv("CROSSARC_DEVICE", "numpy")
     # One head at a time, and all.
-    engines = ("numpy_engine", "torch_engine")
-    for module in engines:
-        monkeypatch.setattr(f"crossarc.models.neural.{module}._PRODUCTS_AT_ONCE", 1)
+    monkeypatch.setattr("crossarc.models.neural.numpy_engine._PRODUCTS_AT_ONCE", 1)
+    monkeypatch.setitem(network._PRODUCTS_AT_ONCE, "cpu", 1)
     models: list[Any] = [parser.model, again.model, Parser.load(tmp_path / "model").model]
     tables = [list(model.score(DEV).factors["sibling"]) for model in models]
     monkeypatch.undo()

@@ -28,6 +28,8 @@ from crossarc.models.neural.inputs import COLUMNS, SIBLING_SIDES, Batch, Shape
 __all__ = ["Biaffine", "Network", "Outputs", "TensorBatch", "Triaffine"]
 
 _WORDS = tuple(COLUMNS.index(name) for name in ("form", "lemma"))
+# Products of two vectors that are in memory at a time: in a cache, or enough to keep a GPU busy.
+_PRODUCTS_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 26}
 _TAGS = tuple(COLUMNS.index(name) for name in ("upos", "xpos"))
 
 
@@ -103,22 +105,19 @@ class Triaffine(nn.Module):  # type: ignore[misc]
         self.weight = nn.Parameter(torch.zeros(size))
         self.none = nn.Parameter(torch.ones(size))
 
-    def table(self, heads: Tensor, siblings: Tensor, modifiers: Tensor, first: int = 0) -> Tensor:
-        """Scores [h, s, m] of all triples, (batch, heads, n+1, n+1).
-
-        Args:
-            heads: of some words that follow each other.
-            first: the number of the first of them.
-        """
-        weighted = (heads * self.weight).unsqueeze(2)
-        numbers = torch.arange(siblings.shape[1], device=heads.device)
-        is_none = numbers[first : first + heads.shape[1], None] == numbers
-        pairs = torch.where(
-            is_none.unsqueeze(2), weighted * self.none, weighted * siblings.unsqueeze(1)
-        )
-        # One product of matrices, (h s, size) (size, m).
-        flat = pairs.flatten(1, 2) @ modifiers.transpose(1, 2)
-        return flat.view(*pairs.shape[:3], -1)
+    def table(self, heads: Tensor, siblings: Tensor, modifiers: Tensor) -> Tensor:
+        """Scores [h, s, m] of all triples, (batch, n+1, n+1, n+1)."""
+        weighted, right = heads * self.weight, modifiers.transpose(1, 2)
+        step = 1 + _PRODUCTS_AT_ONCE[heads.device.type] // siblings.numel()
+        tables = []
+        for some in weighted.split(step, 1):
+            pairs = some.unsqueeze(2) * siblings.unsqueeze(1)
+            # One product of matrices, (h s, size) (size, m).
+            tables.append((pairs.flatten(1, 2) @ right).view(*pairs.shape[:3], -1))
+        nodes = torch.arange(heads.shape[1], device=heads.device)
+        is_none = (nodes[:, None] == nodes).unsqueeze(2)
+        first = (weighted * self.none) @ right
+        return torch.where(is_none, first.unsqueeze(2), torch.cat(tables, 1))
 
 
 class Network(nn.Module):  # type: ignore[misc]

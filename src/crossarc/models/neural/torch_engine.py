@@ -24,9 +24,8 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-# Scores of labels, and products of two vectors, that are in memory at a time.
+# Scores of labels that are in memory at a time.
 _SCORES_AT_ONCE = 1 << 20
-_PRODUCTS_AT_ONCE = 1 << 22
 
 
 class TorchEngine:
@@ -61,14 +60,10 @@ class TorchEngine:
 
     def sibling_scores(self, vectors: Any, row: int, width: int, threads: int | None) -> Singles:
         """Scores [h, s, m] of one sentence of a batch."""
-        table = np.empty((width, width, width), np.float32)
         with torch.inference_mode(), torch_threads(threads):
-            heads, siblings, modifiers = (one[row : row + 1, :width] for one in vectors.siblings)
-            step = 1 + _PRODUCTS_AT_ONCE // (width * heads.shape[2])
-            for first in range(0, width, step):
-                some = heads[:, first : first + step]
-                found = self.network.sibling_scores.table(some, siblings, modifiers, first)
-                table[first : first + step] = found[0].float().cpu().numpy()
+            own = (one[row : row + 1, :width] for one in vectors.siblings)
+            scores = self.network.sibling_scores.table(*own)[0]
+            table: Singles = scores.float().cpu().numpy()
         return table
 
     def label_scores(
