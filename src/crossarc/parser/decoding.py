@@ -25,7 +25,6 @@ from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import (
     ArcIndex,
     BatchScores,
-    FactoredModel,
     Model,
     ParsingModel,
     PruningModel,
@@ -126,7 +125,9 @@ class ScoreDecoder:
             LimitError: it does.
         """
         n = len(sentence)
-        if n <= _ALWAYS_FITS:
+        # Asked for every sentence: to check the protocol would take longer than the rest.
+        cubic = getattr(self.model, "cubic_bytes", 0.0)
+        if n <= _ALWAYS_FITS and not cubic:
             return
         order = order_of(self.model)
         name = _named(sentence)
@@ -141,9 +142,7 @@ class ScoreDecoder:
         bytes_an_arc = _SCORE_BYTES + family.arc_bytes
         bytes_an_arc += 32.0 * len(self.model.labels) if lists else 0.0
         seconds = _SCORE_SECONDS * n**2 + family.cubic_seconds * n**3
-        memory = bytes_an_arc * n * n
-        if isinstance(self.model, FactoredModel):
-            memory += self.model.cubic_bytes * n**3
+        memory = bytes_an_arc * n * n + cubic * n**3
         if lists and issubclass(family, ForestTrees):
             memory, seconds = memory + _FOREST_BYTES * n**3, seconds + _FOREST_SECONDS * n**3
         require(memory, seconds, f"{name}: parsing {n:,} words", _REMEDY)

@@ -17,6 +17,7 @@ from support.trees import all_trees
 
 import crossarc as ca
 from crossarc import ModelError, Sentence
+from crossarc.errors import LimitError
 from crossarc.models.attachment import attachment_scores
 from crossarc.models.kinds import OptionError, find_kind
 from crossarc.models.protocol import has_approximate_sums
@@ -24,7 +25,6 @@ from crossarc.parser import Parser
 
 torch = pytest.importorskip("torch", reason="extra [torch] is not installed")
 
-from crossarc.models.neural import network  # noqa: E402
 from crossarc.models.neural.inputs import Shape, Vocabularies  # noqa: E402
 from crossarc.models.neural.kind import NeuralOptions  # noqa: E402
 from crossarc.models.neural.losses import (  # noqa: E402
@@ -336,7 +336,7 @@ def test_a_file_has_siblings_and_numpy_the_same_scores(
     monkeypatch.setenv("CROSSARC_DEVICE", "numpy")
     # One head at a time, and all.
     monkeypatch.setattr("crossarc.models.neural.numpy_engine._PRODUCTS_AT_ONCE", 1)
-    monkeypatch.setitem(network._PRODUCTS_AT_ONCE, "cpu", 1)
+    monkeypatch.setattr("crossarc.models.neural.network._ON_CPU", 1)
     models: list[Any] = [parser.model, again.model, Parser.load(tmp_path / "model").model]
     tables = [list(model.score(DEV).factors["sibling"]) for model in models]
     monkeypatch.undo()
@@ -430,6 +430,15 @@ def test_held_out_scores_are_those_of_parses(
     assert 100.0 * right / sum(map(len, BANK)) != pytest.approx(expected.uas)
 
 
+def test_a_sentence_whose_parts_take_too_much_memory(
+    parser: Parser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROSSARC_MAX_MEMORY", "300M")
+    long = Sentence.build(["n1"] * 220, upos=["NOUN"] * 220)
+    with pytest.raises(LimitError, match=r"parsing 220 words takes about .* MB of memory"):
+        list(parser.parse([long], threads=1))
+
+
 def test_a_member_of_a_combination(parser: Parser) -> None:
     linear = Parser.train(BANK, passes=1, order=1, projective=True, text=False, threads=1)
     both = Parser.combine([linear, parser], DEV)
@@ -458,6 +467,17 @@ def test_treebanks_with_crossing_arcs() -> None:
     parser = Parser.train(crossing, projective=True, passes=1, **TINY)
     assert parser.projective
     assert all(one.tree.is_projective for one in parser.parse(crossing))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_gpu_learns_and_gives_the_same_scores() -> None:
+    parser = Parser.train(BANK, DEV, passes=12, **{**TINY, "device": "cuda"})
+    assert ca.evaluate(DEV, list(parser.parse(DEV))).uas == 100.0
+    model: Any = parser.model
+    on_gpu = list(model.score(DEV).factors["sibling"])
+    model.engine.to("cpu")
+    for one, other in zip(model.score(DEV).factors["sibling"], on_gpu, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)
 
 
 @pytest.mark.parametrize("loss", ["margin", "risk"])

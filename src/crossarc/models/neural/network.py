@@ -29,7 +29,7 @@ __all__ = ["Biaffine", "Network", "Outputs", "TensorBatch", "Triaffine"]
 
 _WORDS = tuple(COLUMNS.index(name) for name in ("form", "lemma"))
 # Products of two vectors that are in memory at a time: in a cache, or enough to keep a GPU busy.
-_PRODUCTS_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 26}
+_ON_CPU, _ON_GPU = 1 << 20, 1 << 26
 _TAGS = tuple(COLUMNS.index(name) for name in ("upos", "xpos"))
 
 
@@ -108,7 +108,7 @@ class Triaffine(nn.Module):  # type: ignore[misc]
     def table(self, heads: Tensor, siblings: Tensor, modifiers: Tensor) -> Tensor:
         """Scores [h, s, m] of all triples, (batch, n+1, n+1, n+1)."""
         weighted, right = heads * self.weight, modifiers.transpose(1, 2)
-        step = 1 + _PRODUCTS_AT_ONCE[heads.device.type] // siblings.numel()
+        step = 1 + (_ON_CPU if heads.is_cpu else _ON_GPU) // siblings.numel()
         tables = []
         for some in weighted.split(step, 1):
             pairs = some.unsqueeze(2) * siblings.unsqueeze(1)
