@@ -25,6 +25,7 @@ from crossarc.parser import Parser
 
 torch = pytest.importorskip("torch", reason="extra [torch] is not installed")
 
+from crossarc.models.neural.calibration import calibrate  # noqa: E402
 from crossarc.models.neural.inputs import Shape, Vocabularies  # noqa: E402
 from crossarc.models.neural.kind import NeuralOptions  # noqa: E402
 from crossarc.models.neural.losses import (  # noqa: E402
@@ -35,7 +36,6 @@ from crossarc.models.neural.losses import (  # noqa: E402
 )
 from crossarc.models.neural.network import Network, TensorBatch  # noqa: E402
 from crossarc.models.neural.torch_engine import torch_threads  # noqa: E402
-from crossarc.models.neural.training import calibrate  # noqa: E402
 from crossarc.parser.review import find_doubts  # noqa: E402
 
 TINY: dict[str, Any] = {

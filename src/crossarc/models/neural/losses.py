@@ -18,7 +18,7 @@ from torch import Tensor
 
 import crossarc.inference.torch as trees
 from crossarc.inference.torch.factors import factor_scores
-from crossarc.models.kinds import RootRule
+from crossarc.models.kinds import RootRule, TrainOptions
 
 __all__ = [
     "LOSS_FUNCTIONS",
@@ -37,6 +37,11 @@ class Family:
 
     projective: bool
     root: RootRule
+
+    @classmethod
+    def of(cls, options: TrainOptions) -> Family:
+        """Those that resolved options name."""
+        return cls(bool(options.projective), options.root or "single")
 
 
 #: (scores, heads, sizes, family, **factors); the local loss has no factors.
