@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference.factors import Parts
+from crossarc.inference.factors import Given
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
@@ -39,6 +39,7 @@ __all__ = [
     "has_approximate_sums",
     "labelled_scores",
     "of_sentences",
+    "order_of",
     "tree_arcs",
     "tree_label_log_probs",
 ]
@@ -98,11 +99,11 @@ class LabelEntropies(BatchScores, Protocol):
 
 @runtime_checkable
 class FactoredBatch(BatchScores, Protocol):
-    """The scores of a model of higher order, which also scores parts of several arcs."""
+    """The scores of a model that may be of higher order: it also scores parts of several arcs."""
 
     @property
-    def factors(self) -> Mapping[str, Sequence[Parts]]:
-        """The scores of parts of each sentence, by the name of the factor."""
+    def factors(self) -> Mapping[str, Sequence[Given]]:
+        """The scores of parts of each sentence, by the name of the factor; none in first order."""
 
 
 @runtime_checkable
@@ -123,11 +124,15 @@ class ScoringModel(Model, Protocol):
 
 @runtime_checkable
 class FactoredModel(ScoringModel, Protocol):
-    """A model of higher order: its batches are of the class `FactoredBatch`."""
+    """A model that may be of higher order: its batches are of the class `FactoredBatch`."""
 
     @property
     def order(self) -> int:
-        """How many arcs a part has, at most; 2 or more."""
+        """How many arcs a part has, at most."""
+
+    @property
+    def cubic_bytes(self) -> float:
+        """The memory that scores of parts take, for n^3 = 1; 0 where they are few."""
 
 
 @runtime_checkable
@@ -249,11 +254,16 @@ def tree_label_log_probs(batch: BatchScores, trees: Sequence[Ints]) -> list[Floa
     return batch.label_log_probs([tree_arcs(heads) for heads in trees])
 
 
-def factors_of(batch: BatchScores) -> dict[str, list[Parts]]:
-    """The factors of a batch, none for a model that scores arcs only."""
+def order_of(model: Model) -> int:
+    """How many arcs a part has that the model scores, at most."""
+    return model.order if isinstance(model, FactoredModel) else 1
+
+
+def factors_of(batch: BatchScores, part: slice = slice(None)) -> dict[str, list[Given]]:
+    """The factors of a batch, or of some of its sentences; none where only arcs are scored."""
     if not isinstance(batch, FactoredBatch):
         return {}
-    return {name: list(parts) for name, parts in batch.factors.items()}
+    return {name: list(factor[part]) for name, factor in batch.factors.items()}
 
 
 def has_approximate_sums(model: Model, *, projective: bool) -> bool:
@@ -263,7 +273,7 @@ def has_approximate_sums(model: Model, *, projective: bool) -> bool:
     """
     if isinstance(model, CompositeModel):
         return any(has_approximate_sums(m.model, projective=m.projective) for m in model.members)
-    return isinstance(model, FactoredModel) and not projective
+    return order_of(model) > 1 and not projective
 
 
 def labelled_scores(batch: BatchScores) -> list[Floats]:

@@ -18,7 +18,7 @@ from crossarc.inference import (
     TreeDistribution,
     constrain,
 )
-from crossarc.inference.factors import Parts
+from crossarc.inference.factors import Given
 from crossarc.inference.forest.trees import ForestTrees
 from crossarc.limits import require
 from crossarc.models.kinds import RootRule
@@ -31,6 +31,7 @@ from crossarc.models.protocol import (
     ScoringModel,
     factors_of,
     labelled_scores,
+    order_of,
     tree_arcs,
     tree_label_log_probs,
 )
@@ -124,9 +125,11 @@ class ScoreDecoder:
             LimitError: it does.
         """
         n = len(sentence)
-        if n <= _ALWAYS_FITS:
+        # Asked for every sentence: to check the protocol would take longer than the rest.
+        cubic = getattr(self.model, "cubic_bytes", 0.0)
+        if n <= _ALWAYS_FITS and not cubic:
             return
-        order = getattr(self.model, "order", 1)
+        order = order_of(self.model)
         name = _named(sentence)
         if order > 1 and n > ForestTrees.max_words:
             raise LimitError(
@@ -139,7 +142,7 @@ class ScoreDecoder:
         bytes_an_arc = _SCORE_BYTES + family.arc_bytes
         bytes_an_arc += 32.0 * len(self.model.labels) if lists else 0.0
         seconds = _SCORE_SECONDS * n**2 + family.cubic_seconds * n**3
-        memory = bytes_an_arc * n * n
+        memory = bytes_an_arc * n * n + cubic * n**3
         if lists and issubclass(family, ForestTrees):
             memory, seconds = memory + _FOREST_BYTES * n**3, seconds + _FOREST_SECONDS * n**3
         require(memory, seconds, f"{name}: parsing {n:,} words", _REMEDY)
@@ -263,7 +266,7 @@ class ScoreDecoder:
     def _constrained(
         self,
         scores: Floats,
-        factors: Mapping[str, Parts],
+        factors: Mapping[str, Given],
         sentence: Sentence,
         options: ParseOptions,
     ) -> TreeDistribution:
@@ -401,7 +404,7 @@ def _quantities(trees: TreeDistribution[Any], options: ParseOptions) -> _Inferre
     return _Inferred(chosen, trees.marginals(), trees.entropy(), approximate)
 
 
-def _of_sentence(factors: Mapping[str, Sequence[Parts]], index: int) -> dict[str, Parts]:
+def _of_sentence(factors: Mapping[str, Sequence[Given]], index: int) -> dict[str, Given]:
     return {name: parts[index] for name, parts in factors.items()}
 
 

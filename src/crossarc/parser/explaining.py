@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crossarc.errors import InfeasibleError, ModelError
 from crossarc.inference import constrain
-from crossarc.inference.factors import Parts
+from crossarc.inference.factors import Given
 from crossarc.inference.higher.problem import FACTORS
 from crossarc.models.kinds import OptionError
 from crossarc.models.protocol import (
@@ -86,7 +86,7 @@ def explain(
     return Explanation(sentence, m, *heads, *trees, arc, label)
 
 
-def _factors(batch: BatchScores) -> dict[str, Parts]:
+def _factors(batch: BatchScores) -> dict[str, Given]:
     """Those of the only sentence of a batch."""
     return {name: parts[0] for name, parts in factors_of(batch).items()}
 
@@ -151,7 +151,7 @@ def _arc_contrast(
 
 def _tree_contrast(
     marginals: Floats,
-    factors: Mapping[str, Parts],
+    factors: Mapping[str, Given],
     features: SentenceFeatures,
     sentence: Sentence,
     m: int,

@@ -42,6 +42,7 @@ def train_parts(
     report = progress or _silent
     if not sentences:
         raise ModelError("there are no sentences to learn from: check the training file")
+    resolved = options.resolved(sentences)
     parts: dict[str, Any] = {}
     if text:
         report("tokeniser", None)
@@ -57,7 +58,6 @@ def train_parts(
             learnt, held_out = _predicted(tagger, sentences, dev, options)
     tried: list[dict[str, Any]] = []
     if deadline is None:
-        resolved = options.resolved(sentences)
         found = train_one(kind, resolved, learnt, held_out, partial(report, "parser"))
     else:
         found, tried = train_best(kind, given, sentences, learnt, held_out, deadline, report)

@@ -155,24 +155,29 @@ def _seconds(text: str) -> float:
 
 def _kind_flags() -> list[inspect.Parameter]:
     """A flag for each option that some kind has and declares to be one."""
-    flags: dict[str, Mapping[str, Any]] = {}
-    owners: dict[str, list[str]] = {}
+    flags: dict[str, dict[str, Mapping[str, Any]]] = {}
     for kind in kind_names():
         for one in fields(find_kind(kind).options):
             if "flag" in one.metadata:
-                flags.setdefault(one.name, one.metadata)
-                owners.setdefault(one.name, []).append(kind)
-    return [_flag(name, metadata, owners[name]) for name, metadata in flags.items()]
+                flags.setdefault(one.name, {})[kind] = one.metadata
+    return [_flag(name, owners) for name, owners in flags.items()]
 
 
-def _flag(name: str, metadata: Mapping[str, Any], owners: list[str]) -> inspect.Parameter:
+def _flag(name: str, owners: Mapping[str, Mapping[str, Any]]) -> inspect.Parameter:
+    """One flag for all kinds that have the option; the first says what values look like."""
+    metadata = next(iter(owners.values()))
     shown = metadata["flag"]
-    scope = "" if len(owners) == len(kind_names()) else f"Kind {' or '.join(owners)}: "
+    kinds_by_help: dict[str, list[str]] = {}
+    for kind, own in owners.items():
+        kinds_by_help.setdefault(own["flag"]["help"], []).append(kind)
+    helps = [f"Kind {' or '.join(kinds)}: {text}" for text, kinds in kinds_by_help.items()]
+    if len(owners) == len(kind_names()) and len(helps) == 1:
+        helps = [shown["help"]]
     information = typer.Option(
         f"--{name.replace('_', '-')}",
         min=metadata["minimum"],
         metavar=shown["metavar"] or "|".join(metadata["choices"] or ()) or None,
-        help=f"{scope}{shown['help']}",
+        help=" ".join(helps),
         show_default=False,
     )
     return inspect.Parameter(

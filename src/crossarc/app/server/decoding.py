@@ -16,7 +16,7 @@ from crossarc.app.server.relations import Relations
 from crossarc.app.server.schema import Constraints, ParseRequest
 from crossarc.errors import TreebankError
 from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution, constrain
-from crossarc.inference.factors import Parts
+from crossarc.inference.factors import Given
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import (
     ArcIndex,
@@ -168,7 +168,7 @@ class _Batch:
         found = SpanningTrees(own, root="multi", threads=1).log_partition() if own else []
         return -np.inf not in found
 
-    def _factors(self, k: int) -> dict[str, Parts]:
+    def _factors(self, k: int) -> dict[str, Given]:
         return {name: parts[k] for name, parts in self.factors.items()}
 
     def decode(self) -> list[Decoded]:
@@ -237,7 +237,7 @@ class _Batch:
         ]
 
     def _feasible(
-        self, scores: Floats, factors: dict[str, Parts], family: type[TreeDistribution[Any]]
+        self, scores: Floats, factors: dict[str, Given], family: type[TreeDistribution[Any]]
     ) -> TreeDistribution:
         """The trees under constraints, which count more than projectivity and a single root."""
         attempts: list[tuple[type[TreeDistribution[Any]], RootRule]] = [
@@ -309,7 +309,7 @@ class _Batch:
 
 
 def _distribution(
-    family: type[TreeDistribution[Any]], scores: Floats, root: RootRule, factors: dict[str, Parts]
+    family: type[TreeDistribution[Any]], scores: Floats, root: RootRule, factors: dict[str, Given]
 ) -> TreeDistribution:
     own: Any = crossing_trees if factors and family is SpanningTrees else family
     trees: TreeDistribution = own(scores, root=root, threads=1, **factors)

@@ -26,11 +26,11 @@ from crossarc.models.protocol import (
     ArcIndex,
     BatchScores,
     Described,
-    FactoredModel,
     Part,
     ScoringModel,
     factors_of,
     has_approximate_sums,
+    order_of,
 )
 from crossarc.models.storage import check_format
 from crossarc.treebank import Sentence
@@ -65,7 +65,7 @@ class Member:
     @property
     def description(self) -> str:
         """Its kind, and what is special about it."""
-        order = f" of order {self.model.order}" if isinstance(self.model, FactoredModel) else ""
+        order = f" of order {order_of(self.model)}" if order_of(self.model) > 1 else ""
         approximate = has_approximate_sums(self.model, projective=self.projective)
         sums = " (approximate probabilities)" if approximate else ""
         return f"{self.model.kind}{order}{sums}"

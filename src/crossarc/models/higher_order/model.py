@@ -87,6 +87,8 @@ class HigherOrderModel(Described):
     """
 
     kind = "graph"
+    #: Parts of the arcs that are kept are few.
+    cubic_bytes = 0.0
 
     def __init__(
         self,

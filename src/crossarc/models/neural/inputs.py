@@ -19,12 +19,24 @@ from crossarc.models.encode import BOUNDARY, ROOT, UNKNOWN, Vocabulary
 from crossarc.models.kinds import RootRule
 from crossarc.treebank import Sentence
 
-__all__ = ["COLUMNS", "Batch", "Inputs", "Shape", "Vocabularies", "length_batches"]
+__all__ = [
+    "COLUMNS",
+    "SIBLING_SIDES",
+    "SIDES",
+    "Batch",
+    "Inputs",
+    "Shape",
+    "Vocabularies",
+    "length_batches",
+]
 
 Ints = NDArray[np.int64]
 
 #: Columns of `Inputs.codes`; the values of FEATS follow them.
 COLUMNS = ("form", "lemma", "upos", "xpos")
+#: The words of an arc, and those of a part of two arcs.
+SIDES = ("head", "modifier")
+SIBLING_SIDES = ("head", "sibling", "modifier")
 # Longer words keep their beginning and their end.
 _LONGEST_WORD = 24
 # Features of a word, in a file.
@@ -255,6 +267,7 @@ class Shape:
     character_size: int = 50
     spelling_size: int = 100
     encoder_size: int = 0
+    sibling_size: int = 0  # none in first order
 
     @classmethod
     def of(cls, vocabularies: Vocabularies, **sizes: Any) -> Shape:
@@ -273,6 +286,8 @@ class Shape:
         sizes = {name: about.whole(name, 1, _MOST) for name in _SIZES}
         sizes["layers"] = about.whole("layers", 0, _MOST_LAYERS)
         sizes["encoder_size"] = about.whole("encoder_size", 0, _MOST)
+        if "sibling_size" in metadata:  # files of before have no siblings
+            sizes["sibling_size"] = about.whole("sibling_size", 0, _MOST)
         columns = [
             Fields({"a size": one}).whole("a size", 1, _MOST) for one in about.items("column_sizes")
         ]
@@ -304,10 +319,14 @@ class Shape:
         for layer in range(self.layers):
             found |= _lstm_weights("context", layer, width, self.hidden)
             width = 2 * self.hidden
-        for part, size in (("arc", self.arc_size), ("label", self.label_size)):
-            for side in ("head", "modifier"):
-                found[f"{part}_{side}.0.weight"] = size, width
-                found[f"{part}_{side}.0.bias"] = (size,)
+        sizes = {"arc": self.arc_size, "label": self.label_size}
+        projections = {f"{part}_{side}": sizes[part] for part in sizes for side in SIDES}
+        if self.sibling_size:
+            projections |= {f"sibling_{side}": self.sibling_size for side in SIBLING_SIDES}
+            found["sibling_scores.weight"] = found["sibling_scores.none"] = (self.sibling_size,)
+        for name, size in projections.items():
+            found[f"{name}.0.weight"] = size, width
+            found[f"{name}.0.bias"] = (size,)
         found["arc_scores.weight"] = 1, self.arc_size + 1, self.arc_size + 1
         found["label_scores.weight"] = self.labels, self.label_size + 1, self.label_size + 1
         return found

@@ -9,7 +9,7 @@ import importlib.util
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +34,15 @@ __all__ = ["Engine", "NeuralModel", "NeuralScores"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 _FORMAT = 1
 # Words of a batch when parsing, and pairs of words whose labels are scored at a time.
 _BATCH_WORDS = 4000
 _PAIRS_AT_ONCE = 8192
+# Measured, with probabilities: scores in 32 and in 64 bits, charts, marginals.
+_CUBIC_BYTES = 36.0
 #: The device that is no device of PyTorch.
 NUMPY = "numpy"
 
@@ -57,6 +60,9 @@ class Engine(Protocol):
         self, batch: Batch, sentences: Sequence[Sentence], threads: int | None
     ) -> tuple[Floats, Any]:
         """Scores [h, m] of a batch, (batch, n+1, n+1), and what labels are scored from."""
+
+    def sibling_scores(self, vectors: Any, row: int, width: int, threads: int | None) -> Singles:
+        """Scores [h, s, m] of a sentence of a batch with `width` - 1 words, in second order."""
 
     def label_scores(
         self, vectors: Any, rows: Ints, heads: Ints, modifiers: Ints, threads: int | None
@@ -79,13 +85,14 @@ class Engine(Protocol):
 
 
 class NeuralModel(Described):
-    """Scores of arcs and labels from a neural network.
+    """Scores of arcs, of siblings in second order, and of labels from a neural network.
 
     Attributes:
         labels: the relations, in the order of label numbers.
         permitted: (2, labels): whether each was seen on arcs of the root, and on other arcs; on
             arcs where it never was, its probability is 0.
-        arc_temperature, label_temperature: what scores are divided by.
+        arc_temperature, label_temperature: what scores are divided by; the first also those of
+            siblings.
     """
 
     kind = "neural"
@@ -96,6 +103,16 @@ class NeuralModel(Described):
         self.permitted = np.ones((2, len(self.labels)), np.bool_)
         self.arc_temperature = self.label_temperature = 1.0
         self.engine = engine
+
+    @property
+    def order(self) -> int:
+        """2 where siblings are scored, else 1."""
+        return 2 if self.engine.shape.sibling_size else 1
+
+    @property
+    def cubic_bytes(self) -> float:
+        """Of sibling scores and the charts of their inference, for n^3 = 1."""
+        return _CUBIC_BYTES if self.order > 1 else 0.0
 
     def encode(self, sentences: Sequence[Sentence], *, gold: bool = False) -> Inputs:
         """Codes of all words; with `gold`, of their labels too."""
@@ -170,6 +187,7 @@ class NeuralModel(Described):
         weights = sum(one.size for one in self.state().values())
         encoder = self.engine.encoder_metadata()
         return {
+            **({"order": str(self.order)} if self.order > 1 else {}),
             "labels": str(len(self.labels)),
             "weights": f"{weights:,}",
             "encoder": "BiLSTM" if encoder is None else encoder["name"],
@@ -193,16 +211,39 @@ class NeuralScores:
         threads: int | None = None,
     ) -> None:
         self._model, self._threads = model, threads
+        self._temperature = model.arc_temperature
         self.arcs: list[Floats] = [np.empty((0, 0))] * len(inputs)
         self._groups: list[tuple[Ints, Any]] = []
         for numbers in length_batches(inputs.sizes, _BATCH_WORDS):
             own = [sentences[number] for number in numbers.tolist()]
             arcs, vectors = model.engine.forward(inputs.batch(numbers), own, threads)
-            arcs /= model.arc_temperature
+            arcs /= self._temperature
             for row, number in enumerate(numbers.tolist()):
                 width = int(inputs.sizes[number]) + 1
                 self.arcs[number] = np.ascontiguousarray(arcs[row, :width, :width])
             self._groups.append((numbers, vectors))
+
+    @property
+    def factors(self) -> dict[str, Sequence[Singles]]:
+        """Sibling scores [h, s, m] of each sentence, in second order."""
+        return {"sibling": _SiblingScores(self)} if self._model.order > 1 else {}
+
+    @once
+    def _rows(self) -> list[tuple[int, int]]:
+        """The group of each sentence, and its row there."""
+        places = [(0, 0)] * len(self.arcs)
+        for group, (numbers, _) in enumerate(self._groups):
+            for row, number in enumerate(numbers.tolist()):
+                places[number] = group, row
+        return places
+
+    def _siblings(self, sentence: int) -> Singles:
+        group, row = self._rows[sentence]
+        table = self._model.engine.sibling_scores(
+            self._groups[group][1], row, len(self.arcs[sentence]), self._threads
+        )
+        table /= np.float32(self._temperature)
+        return table
 
     def label_log_probs(self, arcs: Sequence[ArcIndex]) -> list[Floats]:
         """log p(l | h, m) of some arcs of each sentence: an array (arcs, labels) a sentence."""
@@ -253,6 +294,27 @@ class NeuralScores:
         out -= out.max(axis=1, keepdims=True, initial=-np.inf)
         out -= np.log(np.exp(out).sum(axis=1, keepdims=True))
         return out
+
+
+class _SiblingScores(Sequence[Singles]):
+    """Of each sentence, computed when they are read: they are n^3 numbers."""
+
+    def __init__(self, scores: NeuralScores) -> None:
+        self._scores = scores
+
+    def __len__(self) -> int:
+        return len(self._scores.arcs)
+
+    @overload
+    def __getitem__(self, index: int) -> Singles: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Singles]: ...
+
+    def __getitem__(self, index: int | slice) -> Singles | list[Singles]:
+        if isinstance(index, slice):
+            return [self._scores._siblings(k) for k in range(len(self))[index]]
+        return self._scores._siblings(range(len(self))[index])
 
 
 def _restored_engine(

@@ -1,11 +1,17 @@
-"""The network: embeddings, a BiLSTM, and biaffine scores of arcs and labels.
+"""The network: embeddings, a BiLSTM, and scores of arcs, of labels and, in second order, siblings.
 
 Dozat & Manning (2017), Deep Biaffine Attention for Neural Dependency Parsing
 (https://arxiv.org/abs/1611.01734): two vectors of each word, as a head and as a modifier, and
 
     score[h, m] = (head_h; 1)' U (modifier_m; 1)
 
-once for arcs and once for each label.
+once for arcs and once for each label. In second order three other vectors of each word, as a head,
+as a modifier s of it and as the next modifier m on the same side, and a triaffine form of low rank
+(Wang et al. 2019, https://aclanthology.org/P19-1454):
+
+    sibling[h, s, m] = sum over r of   w[r] head_h[r] sibling_s[r] modifier_m[r]
+
+Where m is the first modifier, s = h, a learnt vector takes the place of sibling_s.
 """
 
 from __future__ import annotations
@@ -17,11 +23,13 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from crossarc.models.encode import BOUNDARY, UNKNOWN
-from crossarc.models.neural.inputs import COLUMNS, Batch, Shape
+from crossarc.models.neural.inputs import COLUMNS, SIBLING_SIDES, Batch, Shape
 
-__all__ = ["Biaffine", "Network", "Outputs", "TensorBatch"]
+__all__ = ["Biaffine", "Network", "Outputs", "TensorBatch", "Triaffine"]
 
 _WORDS = tuple(COLUMNS.index(name) for name in ("form", "lemma"))
+# Products of two vectors that are in memory at a time: in a cache, or enough to keep a GPU busy.
+_ON_CPU, _ON_GPU = 1 << 20, 1 << 26
 _TAGS = tuple(COLUMNS.index(name) for name in ("upos", "xpos"))
 
 
@@ -50,11 +58,13 @@ class Outputs(NamedTuple):
 
     arcs: (batch, n+1, n+1), scores [h, m].
     label_heads, label_modifiers: (batch, n+1, label_size), what labels are scored from.
+    siblings: (batch, n+1, sibling_size) of heads, siblings and modifiers; none in first order.
     """
 
     arcs: Tensor
     label_heads: Tensor
     label_modifiers: Tensor
+    siblings: tuple[Tensor, ...] = ()
 
 
 class Biaffine(nn.Module):  # type: ignore[misc]  # torch is not there for every type check
@@ -84,6 +94,30 @@ class Biaffine(nn.Module):  # type: ignore[misc]  # torch is not there for every
         right = _with_one(modifiers) @ self.weight.permute(2, 0, 1).reshape(size, classes * size)
         pairs = right.view(len(heads), -1, size) @ _with_one(heads).transpose(1, 2)
         return pairs.view(len(heads), -1, classes, heads.shape[1])
+
+
+class Triaffine(nn.Module):  # type: ignore[misc]
+    """sum over r of w_r head_r sibling_r modifier_r."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        # From zeros, training begins with the scores of arcs.
+        self.weight = nn.Parameter(torch.zeros(size))
+        self.none = nn.Parameter(torch.ones(size))
+
+    def table(self, heads: Tensor, siblings: Tensor, modifiers: Tensor) -> Tensor:
+        """Scores [h, s, m] of all triples, (batch, n+1, n+1, n+1)."""
+        weighted, right = heads * self.weight, modifiers.transpose(1, 2)
+        step = 1 + (_ON_CPU if heads.is_cpu else _ON_GPU) // siblings.numel()
+        tables = []
+        for some in weighted.split(step, 1):
+            pairs = some.unsqueeze(2) * siblings.unsqueeze(1)
+            # One product of matrices, (h s, size) (size, m).
+            tables.append((pairs.flatten(1, 2) @ right).view(*pairs.shape[:3], -1))
+        nodes = torch.arange(heads.shape[1], device=heads.device)
+        is_none = (nodes[:, None] == nodes).unsqueeze(2)
+        first = (weighted * self.none) @ right
+        return torch.where(is_none, first.unsqueeze(2), torch.cat(tables, 1))
 
 
 class Network(nn.Module):  # type: ignore[misc]
@@ -126,6 +160,10 @@ class Network(nn.Module):  # type: ignore[misc]
         self.projection_dropout = LockedDropout(shape.dropout)
         self.arc_scores = Biaffine(shape.arc_size, 1)
         self.label_scores = Biaffine(shape.label_size, shape.labels)
+        if shape.sibling_size:
+            for side in SIBLING_SIDES:
+                self.add_module(f"sibling_{side}", _Projection(width, shape.sibling_size))
+            self.sibling_scores = Triaffine(shape.sibling_size)
         self._initialise()
 
     def _initialise(self) -> None:
@@ -150,7 +188,14 @@ class Network(nn.Module):  # type: ignore[misc]
         states = self._states(self._inputs(batch, pieces), batch.sizes + 1)
         drop = self.projection_dropout
         arcs = self.arc_scores.table(drop(self.arc_head(states)), drop(self.arc_modifier(states)))
-        return Outputs(arcs, drop(self.label_head(states)), drop(self.label_modifier(states)))
+        labels = drop(self.label_head(states)), drop(self.label_modifier(states))
+        sides = SIBLING_SIDES if self.shape.sibling_size else ()
+        projections = [self.get_submodule(f"sibling_{side}") for side in sides]
+        return Outputs(arcs, *labels, tuple(drop(project(states)) for project in projections))
+
+    def factors(self, out: Outputs) -> dict[str, Tensor]:
+        """Scores of parts of several arcs, by the name of the factor, (batch, n+1, n+1, n+1)."""
+        return {"sibling": self.sibling_scores.table(*out.siblings)} if out.siblings else {}
 
     def label_table(self, heads: Tensor, modifiers: Tensor) -> Tensor:
         """Scores of the labels of given pairs, (pairs, labels)."""

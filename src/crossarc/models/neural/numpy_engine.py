@@ -7,14 +7,14 @@ sequences that are that long: they are sorted by length.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.models.encode import BOUNDARY
 from crossarc.models.entropies import label_entropies
-from crossarc.models.neural.inputs import COLUMNS, Batch, Shape
+from crossarc.models.neural.inputs import COLUMNS, SIBLING_SIDES, SIDES, Batch, Shape
 from crossarc.treebank import Sentence
 
 __all__ = ["NumpyEngine"]
@@ -27,6 +27,16 @@ Ints = NDArray[np.int64]
 _NEGATIVE_SLOPE = np.float32(0.1)  # of leaky ReLUs
 # Scores of labels that stay in a cache.
 _SCORES_AT_ONCE = 1 << 16
+# Products of two vectors that do.
+_PRODUCTS_AT_ONCE = 1 << 18
+
+
+class _Vectors(NamedTuple):
+    """What labels and parts of a batch are scored from, (batch, n+1, size) each."""
+
+    label_heads: Singles
+    label_modifiers: Singles
+    siblings: tuple[Singles, ...]
 
 
 class NumpyEngine:
@@ -43,30 +53,50 @@ class NumpyEngine:
     ) -> tuple[Floats, Any]:
         """Scores [h, m] of a batch, and vectors that labels are scored from."""
         states = self._states(self._inputs(batch), batch.sizes + 1)
-        heads, modifiers = (self._projected(states, f"arc_{one}") for one in _SIDES)
+        heads, modifiers = (self._projected(states, f"arc_{one}") for one in SIDES)
         weight = self._weights["arc_scores.weight"][0]
         arcs = _product(_with_one(heads), weight.T) @ _with_one(modifiers).swapaxes(1, 2)
-        return arcs.astype(np.float64), [self._projected(states, f"label_{one}") for one in _SIDES]
+        siblings = SIBLING_SIDES if self.shape.sibling_size else ()
+        return arcs.astype(np.float64), _Vectors(
+            self._projected(states, "label_head"),
+            self._projected(states, "label_modifier"),
+            tuple(self._projected(states, f"sibling_{one}") for one in siblings),
+        )
+
+    def sibling_scores(
+        self, vectors: _Vectors, row: int, width: int, threads: int | None
+    ) -> Singles:
+        """Scores [h, s, m] of one sentence of a batch."""
+        heads, siblings, modifiers = (one[row, :width] for one in vectors.siblings)
+        heads = heads * self._weights["sibling_scores.weight"]
+        step = 1 + _PRODUCTS_AT_ONCE // siblings.size
+        table = np.empty((width, width, width), np.float32)
+        for first in range(0, width, step):
+            some = np.arange(first, min(first + step, width))
+            pairs = heads[some, None] * siblings
+            pairs[some - first, some] = heads[some] * self._weights["sibling_scores.none"]
+            table[some] = _product(pairs, modifiers)
+        return table
 
     def label_scores(
-        self, vectors: Any, rows: Ints, heads: Ints, modifiers: Ints, threads: int | None
+        self, vectors: _Vectors, rows: Ints, heads: Ints, modifiers: Ints, threads: int | None
     ) -> Floats:
         """Scores of the labels of given arcs of a batch, (arcs, labels)."""
         weight = self._weights["label_scores.weight"]
         classes, size = weight.shape[:2]
         flat = weight.transpose(1, 0, 2).reshape(size, classes * size)
-        left = (_with_one(vectors[0][rows, heads]) @ flat).reshape(-1, classes, size)
-        right = _with_one(vectors[1][rows, modifiers])
+        left = (_with_one(vectors.label_heads[rows, heads]) @ flat).reshape(-1, classes, size)
+        right = _with_one(vectors.label_modifiers[rows, modifiers])
         return (left @ right[:, :, None])[:, :, 0].astype(np.float64)
 
     def label_entropies(
-        self, vectors: Any, permitted: Bools, temperature: float, threads: int | None
+        self, vectors: _Vectors, permitted: Bools, temperature: float, threads: int | None
     ) -> Floats:
         """Entropies [h, m] of the labels of all arcs of a batch."""
         weight = self._weights["label_scores.weight"]
         classes, size = weight.shape[:2]
         flat = weight.transpose(2, 0, 1).reshape(size, classes * size)
-        heads, modifiers = (_with_one(one) for one in vectors)
+        heads, modifiers = _with_one(vectors.label_heads), _with_one(vectors.label_modifiers)
         width = heads.shape[1]
         step = 1 + _SCORES_AT_ONCE // (width * classes)
         out = np.empty((len(heads), width, width))
@@ -153,9 +183,6 @@ class NumpyEngine:
         values = _product(states, self._weights[f"{name}.0.weight"])
         values += self._weights[f"{name}.0.bias"]
         return np.where(values > 0, values, _NEGATIVE_SLOPE * values)
-
-
-_SIDES = ("head", "modifier")
 
 
 def _lstm(

@@ -21,6 +21,7 @@ __all__ = ["TorchEngine", "default_device", "restored_engine", "torch_threads"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 # Scores of labels that are in memory at a time.
@@ -55,16 +56,25 @@ class TorchEngine:
             tensors = TensorBatch.of(batch, self.device)
             out = self.network(tensors, self.pieces(sentences))
             arcs: Floats = out.arcs.double().cpu().numpy()
-        return arcs, (out.label_heads, out.label_modifiers)
+        return arcs, out
+
+    def sibling_scores(self, vectors: Any, row: int, width: int, threads: int | None) -> Singles:
+        """Scores [h, s, m] of one sentence of a batch."""
+        with torch.inference_mode(), torch_threads(threads):
+            own = (one[row : row + 1, :width] for one in vectors.siblings)
+            scores = self.network.sibling_scores.table(*own)[0]
+            table: Singles = scores.float().cpu().numpy()
+        return table
 
     def label_scores(
         self, vectors: Any, rows: Ints, heads: Ints, modifiers: Ints, threads: int | None
     ) -> Floats:
         """Scores of the labels of given arcs of a batch, (arcs, labels)."""
-        of_heads, of_modifiers = vectors
         with torch.inference_mode(), torch_threads(threads):
             r, h, m = (torch.from_numpy(o).to(self.device) for o in (rows, heads, modifiers))
-            scores = self.network.label_table(of_heads[r, h], of_modifiers[r, m])
+            scores = self.network.label_table(
+                vectors.label_heads[r, h], vectors.label_modifiers[r, m]
+            )
             table: Floats = scores.double().cpu().numpy()
         return table
 
@@ -72,7 +82,7 @@ class TorchEngine:
         self, vectors: Any, permitted: Bools, temperature: float, threads: int | None
     ) -> Floats:
         """Entropies [h, m] of the labels of all arcs of a batch."""
-        heads, modifiers = vectors
+        heads, modifiers = vectors.label_heads, vectors.label_modifiers
         sentences, width = heads.shape[:2]
         step = 1 + _SCORES_AT_ONCE // (sentences * width * permitted.shape[1])
         with torch.inference_mode(), torch_threads(threads):

@@ -19,12 +19,12 @@ import torch.nn.functional as F  # noqa: N812  # as everywhere
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution
-from crossarc.learning import Progress, fit_temperature, log_linear
+from crossarc.learning import Progress
 from crossarc.models.attachment import attachment_scores
 from crossarc.models.checkpoints import Checkpoint, joined, section
 from crossarc.models.encode import seen_labels
 from crossarc.models.kinds import OptionError
+from crossarc.models.neural.calibration import calibrate
 from crossarc.models.neural.inputs import Batch, Shape, Vocabularies, length_batches
 from crossarc.models.neural.kind import NeuralOptions
 from crossarc.models.neural.losses import LOSS_FUNCTIONS, Family, LossFunction
@@ -34,7 +34,7 @@ from crossarc.models.neural.pretrained import Pretrained
 from crossarc.models.neural.torch_engine import TorchEngine, default_device, torch_threads
 from crossarc.treebank import Sentence
 
-__all__ = ["calibrate", "train_neural"]
+__all__ = ["train_neural"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -97,7 +97,7 @@ class _Training:
         self.model, self.engine, self.options = model, engine, options
         self.network, self.device = engine.network, engine.device
         self.sentences, self.dev = sentences, dev
-        self.family = _family(options)
+        self.family = Family.of(options)
         data = model.encode(sentences, gold=True)
         if options.loss != "local":
             data = data.learnable(projective=self.family.projective, root=self.family.root)
@@ -187,7 +187,7 @@ class _Training:
         return LOSS_FUNCTIONS[self.options.loss]
 
     def _batch_loss(self, arrays: Batch) -> torch.Tensor:
-        """Of arcs and of labels given the gold arcs."""
+        """Of trees, and of labels given the gold arcs."""
         batch = TensorBatch.of(arrays, self.device)
         own = [self.sentences[number] for number in arrays.sentences.tolist()]
         mixed = self.options.precision == "bf16"
@@ -198,7 +198,14 @@ class _Training:
             labels = self.network.label_table(
                 out.label_heads[rows, heads], out.label_modifiers[rows, words]
             )
-        loss = self._loss_function()(out.arcs.float(), batch.targets, batch.sizes, self.family)
+            factors = self.network.factors(out)
+        loss = self._loss_function()(
+            out.arcs.float(),
+            batch.targets,
+            batch.sizes,
+            self.family,
+            **{name: one.float() for name, one in factors.items()},
+        )
         if len(rows):
             loss = loss + F.cross_entropy(labels.float(), batch.labels[rows, words])
         return loss
@@ -289,56 +296,13 @@ def _build(
         labels=len(labels),
         layers=layers,
         encoder_size=0 if pretrained is None else pretrained.size,
+        sibling_size=options.sibling_size if options.order > 1 else 0,
         **{name: getattr(options, name) for name in _SIZES},
     )
     engine = TorchEngine(shape, pretrained)
     model = NeuralModel(vocabularies, labels, engine)
     model.permitted = permitted
     return model, engine
-
-
-def calibrate(model: NeuralModel, held_out: Sequence[Sentence], options: NeuralOptions) -> None:
-    """Fit the temperatures of arcs and of labels on sentences that were not trained on."""
-    family = _family(options)
-    model.arc_temperature = model.label_temperature = 1.0
-    gold = model.encode(held_out, gold=True)
-    gold = gold.learnable(projective=family.projective, root=family.root)
-    scores = NeuralScores(model, gold, held_out)
-    heads = [gold.sentence_targets(number) for number in range(len(gold))]
-
-    def arc_loss(temperature: float) -> float:
-        cooled = [one / temperature for one in scores.arcs]
-        return log_linear(_trees(family), cooled, heads, family.root, options.threads)[0]
-
-    arcs, labels = [], []
-    for number, start in enumerate(gold.starts):
-        own = slice(start + 1, start + 1 + gold.sizes[number])
-        known = np.flatnonzero((gold.heads[own] >= 0) & (gold.labels[own] >= 0))
-        arcs.append((gold.heads[own][known], known + 1))
-        labels.append(gold.labels[own][known])
-    logs = np.concatenate(scores.label_log_probs(arcs))
-    right = np.concatenate(labels)
-    # Labels that an arc cannot have say nothing about the temperature.
-    possible = logs[np.arange(len(right)), right] > -np.inf
-    logs, right = logs[possible], right[possible]
-
-    def label_loss(temperature: float) -> float:
-        cooled = logs / temperature
-        totals = np.log(np.exp(cooled - cooled.max(axis=1, keepdims=True)).sum(axis=1))
-        picked = cooled[np.arange(len(right)), right] - cooled.max(axis=1)
-        return float((totals - picked).sum())
-
-    model.arc_temperature = fit_temperature(arc_loss)
-    if len(right):
-        model.label_temperature = fit_temperature(label_loss)
-
-
-def _family(options: NeuralOptions) -> Family:
-    return Family(bool(options.projective), options.root or "single")
-
-
-def _trees(family: Family) -> type[TreeDistribution[Any]]:
-    return ProjectiveTrees if family.projective else SpanningTrees
 
 
 def _schedule(share: float) -> float:
