@@ -14,9 +14,11 @@ from crossarc import Parser
 from crossarc.inference.higher.problem import FACTORS
 from crossarc.models.graph import GraphOptions
 from crossarc.models.higher_order import training
-from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel, surviving_arcs
+from crossarc.models.higher_order.calibration import calibrate
+from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel
 from crossarc.models.higher_order.objectives import Trees, _difference
-from crossarc.models.higher_order.training import calibrate, train_higher_order
+from crossarc.models.higher_order.pruning import surviving_arcs
+from crossarc.models.higher_order.training import train_higher_order
 from crossarc.models.kinds import RootRule
 from crossarc.treebank import sample
 
@@ -99,7 +101,7 @@ def test_temperatures_have_the_least_loss(projective: bool) -> None:
         heads = np.full(len(sentence), -1)
         heads[m - 1] = rng.choice(len(table), p=table[:, m] / table[:, m].sum())
         sentence.heads = heads
-    training.calibrate(model, model.encode(held_out, gold=True), trees)
+    calibrate(model, model.encode(held_out, gold=True), trees)
     fitted = model.temperature
     assert 0.25 < fitted < 3.5
 
