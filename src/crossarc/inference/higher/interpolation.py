@@ -50,8 +50,10 @@ class Interpolation:
     """
 
     def __init__(self, given: FirstOrder | Sequence[FirstOrder], batch: Batch, root: Root) -> None:
-        own = [given] if isinstance(given, FirstOrder) else list(given)
-        if isinstance(given, FirstOrder) == batch.is_batch or len(own) != len(batch):
+        listed = given if batch.is_batch else [given]
+        is_list = isinstance(listed, Sequence) and not isinstance(listed, FirstOrder)
+        own: list[Any] = list(listed) if is_list else []
+        if len(own) != len(batch) or not all(isinstance(one, FirstOrder) for one in own):
             form = f"a list of {len(batch)} FirstOrder" if batch.is_batch else "a FirstOrder"
             raise ScoreError(f"first_order must be {form}: got {given!r:.60}")
         for index, one in enumerate(own):
@@ -81,10 +83,10 @@ class Interpolation:
         return self._trees[index]
 
 
-def _check(one: Any, batch: Batch, index: int) -> None:
+def _check(one: FirstOrder, batch: Batch, index: int) -> None:
     where, width = batch.name(index), batch.width(index)
-    if not isinstance(one, FirstOrder) or not 0.0 <= one.share <= 1.0:
-        raise ScoreError(f"{where}first_order has a share from 0 to 1: got {one!r:.60}")
+    if not 0.0 <= one.share <= 1.0:
+        raise ScoreError(f"{where}first_order has a share from 0 to 1: got {one.share}")
     if np.shape(one.offset) != (width, width) or not np.isfinite(one.offset).all():
         raise ScoreError(
             f"{where}the offset of first_order must be finite numbers ({width}, {width}): got "
