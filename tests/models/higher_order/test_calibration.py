@@ -95,6 +95,18 @@ def test_questions_are_answered_by_it() -> None:
             assert shown.probability == pytest.approx(table[h, 1], abs=1e-5)
 
 
+def test_trees_of_least_risk_follow_the_mixture() -> None:
+    sentences = toy_treebank(20, seed=8)
+    parsers = [Parser(interpolated(share), False, "single") for share in (0.0, 0.8)]
+    plain, own = (
+        [sentence.heads.tolist() for sentence in one.parse(sentences, min_risk=True)]
+        for one in parsers
+    )
+    gains = [np.where(p > 0, p, -np.inf) for p, _ in parsers[1].head_probabilities(sentences)]
+    assert own == [tree.heads.tolist() for tree in SpanningTrees(gains).argmax()]
+    assert own != plain
+
+
 def test_trees_and_exact_probabilities_do_not_depend_on_it() -> None:
     sentences = [WORKED, CROSSING, *toy_treebank(4, seed=8)]
     models = interpolated(0.0), interpolated()
