@@ -36,7 +36,7 @@ from crossarc.learning import Progress
 from crossarc.models.first_order.model import LinearModel
 from crossarc.models.first_order.training import calibrate
 from crossarc.models.graph import GraphOptions
-from crossarc.models.higher_order import training
+from crossarc.models.higher_order.calibration import calibrate as calibrate_parts
 from crossarc.models.higher_order.model import HigherOrderModel
 from crossarc.models.higher_order.objectives import Trees
 from crossarc.parser import Parser
@@ -169,14 +169,14 @@ def certified(parser: Parser, dev: Sequence[ca.Sentence]) -> float:
 
 
 def head_error(parser: Parser, dev: Sequence[ca.Sentence]) -> Row:
-    """The temperature fitted on one half of `dev`, and the calibration error of the other."""
+    """Calibrated on one half of `dev`: the temperature, and the calibration error of the other."""
     model = parser.model
     assert isinstance(model, LinearModel | HigherOrderModel)
     fitted = model.encode(dev[::2], gold=True)
     if isinstance(model, LinearModel):
         calibrate(model, fitted, GraphOptions(projective=parser.projective, root=parser.root))
     else:
-        training.calibrate(model, fitted, Trees(parser.projective, parser.root))
+        calibrate_parts(model, fitted, Trees(parser.projective, parser.root))
     chances, right = zip(*chosen_heads(parser, dev[1::2]), strict=True)
     probabilities = np.clip(np.concatenate(chances), 0.0, 1.0)
     error = calibration(probabilities, np.concatenate(right)).ece

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.inference.factors import Given
+from crossarc.inference.higher import FirstOrder
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
@@ -26,6 +27,7 @@ __all__ = [
     "FactoredBatch",
     "FactoredModel",
     "FeatureModel",
+    "InterpolatedBatch",
     "LabelEntropies",
     "Model",
     "ParsingModel",
@@ -104,6 +106,15 @@ class FactoredBatch(BatchScores, Protocol):
     @property
     def factors(self) -> Mapping[str, Sequence[Given]]:
         """The scores of parts of each sentence, by the name of the factor; none in first order."""
+
+
+@runtime_checkable
+class InterpolatedBatch(FactoredBatch, Protocol):
+    """The scores of a model of higher order whose approximate probabilities are interpolated."""
+
+    @property
+    def first_order(self) -> Sequence[FirstOrder] | None:
+        """With what, for each sentence; None where they are left as they are."""
 
 
 @runtime_checkable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -18,9 +17,9 @@ from crossarc.inference import (
     TreeDistribution,
     constrain,
 )
-from crossarc.inference.factors import Given
 from crossarc.inference.forest.trees import ForestTrees
 from crossarc.limits import require
+from crossarc.models.distributions import terms_of, terms_of_sentence, trees_of
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import (
     ArcIndex,
@@ -44,7 +43,6 @@ __all__ = [
     "Decoder",
     "ScoreDecoder",
     "TreeDecoder",
-    "crossing_trees",
     "information_of_heads",
     "make_decoder",
 ]
@@ -61,8 +59,6 @@ _SCORE_BYTES, _SCORE_SECONDS = 60.0, 2e-6
 _FOREST_BYTES, _FOREST_SECONDS = 7.0, 1.4e-8
 _REMEDY = "split it, use a model of the kind 'covington'"
 _APPROXIMATE = {"probabilities": "approximate"}
-#: Trees that may cross, by scores of parts too; probabilities, which have four decimals, converge.
-crossing_trees = partial(HigherOrderTrees, bp_tolerance=1e-6)
 
 
 class Decoder(Protocol):
@@ -108,7 +104,7 @@ class ScoreDecoder:
     """A model that scores arcs, or arcs and parts, and the trees that are searched.
 
     Under a model of higher order, sums over trees that may cross are approximate: those of belief
-    propagation.
+    propagation, interpolated with those of first order if the model says so.
     """
 
     model: ScoringModel
@@ -137,7 +133,7 @@ class ScoreDecoder:
                 f"{ForestTrees.max_words:,}: split it, or use a model of order 1 or of the kind "
                 "'covington'"
             )
-        family = self._family(options)
+        family: Any = ProjectiveTrees if self._is_projective(options) else SpanningTrees
         lists = options.kbest is not None
         bytes_an_arc = _SCORE_BYTES + family.arc_bytes
         bytes_an_arc += 32.0 * len(self.model.labels) if lists else 0.0
@@ -148,20 +144,19 @@ class ScoreDecoder:
         require(memory, seconds, f"{name}: parsing {n:,} words", _REMEDY)
 
     def trees(
-        self, scores: Any, options: ParseOptions, factors: Mapping[str, Any] | None = None
+        self, scores: Any, options: ParseOptions, terms: Mapping[str, Any]
     ) -> TreeDistribution[Any]:
-        """The distribution of a sentence or a batch, given its factors by name."""
-        family = self._family(options, bool(factors))
-        trees: TreeDistribution[Any] = family(
-            scores, root=self.root, threads=options.threads, **(factors or {})
+        """The distribution of a sentence or a batch; see `trees_of`."""
+        return trees_of(
+            scores,
+            terms,
+            projective=self._is_projective(options),
+            root=self.root,
+            threads=options.threads,
         )
-        return trees
 
-    def _family(self, options: ParseOptions, has_factors: bool = False) -> Any:
-        projective = self.projective if options.projective is None else options.projective
-        if projective:
-            return ProjectiveTrees
-        return crossing_trees if has_factors else SpanningTrees
+    def _is_projective(self, options: ParseOptions) -> bool:
+        return self.projective if options.projective is None else options.projective
 
     def _score(self, sentences: Sequence[Sentence], options: ParseOptions) -> BatchScores:
         if options.keep_heads and isinstance(self.model, PruningModel):
@@ -171,10 +166,10 @@ class ScoreDecoder:
     def distribution(self, sentence: Sentence, options: ParseOptions) -> TreeDistribution:
         """The distribution over the labelled trees of one sentence."""
         batch = self._score([sentence], options)
-        [scores], factors = labelled_scores(batch), _of_sentence(factors_of(batch), 0)
+        [scores], terms = labelled_scores(batch), terms_of_sentence(terms_of(batch), 0)
         if options.keep_heads:
-            return self._constrained(scores, factors, sentence, options)
-        return self.trees(scores, options, factors)
+            return self._constrained(scores, terms, sentence, options)
+        return self.trees(scores, options, terms)
 
     def parse(self, sentences: Sequence[Sentence], options: ParseOptions) -> Iterator[Sentence]:
         """Fill in the sentences, which are changed; with `kbest`, several of each."""
@@ -213,7 +208,7 @@ class ScoreDecoder:
         if options.keep_heads:
             return [trees.marginals() for trees in self._given(sentences, options)]
         batch = self._score(sentences, options)
-        marginals: list[Floats] = self.trees(batch.arcs, options, factors_of(batch)).marginals()
+        marginals: list[Floats] = self.trees(batch.arcs, options, terms_of(batch)).marginals()
         return marginals
 
     def head_information(
@@ -226,16 +221,16 @@ class ScoreDecoder:
         if options.keep_heads:
             return [information_of_heads(trees)[0] for trees in self._given(sentences, options)]
         batch = self._score(sentences, options)
-        return information_of_heads(self.trees(batch.arcs, options, factors_of(batch)))
+        return information_of_heads(self.trees(batch.arcs, options, terms_of(batch)))
 
     def _given(
         self, sentences: Sequence[Sentence], options: ParseOptions
     ) -> list[TreeDistribution]:
         """The distribution over the heads of each sentence, given those that it has."""
         batch = self._score(sentences, options)
-        factors = factors_of(batch)
+        terms = terms_of(batch)
         return [
-            self._constrained(scores, _of_sentence(factors, index), sentence, options)
+            self._constrained(scores, terms_of_sentence(terms, index), sentence, options)
             for index, (scores, sentence) in enumerate(zip(batch.arcs, sentences, strict=True))
         ]
 
@@ -249,12 +244,13 @@ class ScoreDecoder:
         self, sentences: Sequence[Sentence], batch: BatchScores, options: ParseOptions
     ) -> _Inferred:
         """The chosen trees; with `probabilities` their marginals and entropies of heads."""
-        factors = factors_of(batch)
+        needs_sums = options.probabilities or options.min_risk
+        terms = terms_of(batch) if needs_sums else factors_of(batch)
         if not options.keep_heads:
-            return _quantities(self.trees(batch.arcs, options, factors), options)
+            return _quantities(self.trees(batch.arcs, options, terms), options)
         results = []
         for index, (scores, sentence) in enumerate(zip(batch.arcs, sentences, strict=True)):
-            own = _of_sentence(factors, index)
+            own = terms_of_sentence(terms, index)
             results.append(_quantities(self._constrained(scores, own, sentence, options), options))
         return _Inferred(
             [one.trees for one in results],
@@ -266,7 +262,7 @@ class ScoreDecoder:
     def _constrained(
         self,
         scores: Floats,
-        factors: Mapping[str, Given],
+        terms: Mapping[str, Any],
         sentence: Sentence,
         options: ParseOptions,
     ) -> TreeDistribution:
@@ -278,21 +274,19 @@ class ScoreDecoder:
         given = {m: h for m, h in enumerate(sentence.heads.tolist(), 1) if h >= 0}
         fixed = constrain(scores, heads=given)
         # Factors leave the trees possible that arcs do: sums over arcs only say whether there are.
-        arcs_only = self._family(options)
-        attempts: list[tuple[Any, RootRule]] = [
-            (arcs_only, self.root),
-            (SpanningTrees, self.root),
-            (arcs_only, "multi"),
+        own = self._is_projective(options)
+        attempts: list[tuple[bool, RootRule]] = [
+            (own, self.root),
+            (False, self.root),
+            (own, "multi"),
+            (False, "multi"),
         ]
-        for family, root in attempts:
-            trees: TreeDistribution = family(fixed, root=root, threads=1)
+        for projective, root in attempts:
+            trees = trees_of(fixed, {}, projective=projective, root=root, threads=1)
             if trees.log_partition() > -np.inf:
                 break
-        else:
-            trees, family, root = SpanningTrees(fixed, root="multi"), SpanningTrees, "multi"
-        if factors:
-            own: Any = ProjectiveTrees if family is ProjectiveTrees else crossing_trees
-            trees = own(fixed, root=root, threads=1, **factors)
+        if terms:
+            trees = trees_of(fixed, terms, projective=projective, root=root, threads=1)
         return trees
 
     def _kbest(self, sentence: Sentence, options: ParseOptions, k: int) -> Iterator[Sentence]:
@@ -402,10 +396,6 @@ def _quantities(trees: TreeDistribution[Any], options: ParseOptions) -> _Inferre
     if not options.probabilities:
         return _Inferred(chosen, None, 0.0, approximate)
     return _Inferred(chosen, trees.marginals(), trees.entropy(), approximate)
-
-
-def _of_sentence(factors: Mapping[str, Sequence[Given]], index: int) -> dict[str, Given]:
-    return {name: parts[index] for name, parts in factors.items()}
 
 
 def information_of_heads(trees: TreeDistribution[Any]) -> list[Floats]:

@@ -13,6 +13,7 @@ from crossarc.errors import InfeasibleError, ModelError
 from crossarc.inference import constrain
 from crossarc.inference.factors import Given
 from crossarc.inference.higher.problem import FACTORS
+from crossarc.models.distributions import terms_of, terms_of_sentence
 from crossarc.models.kinds import OptionError
 from crossarc.models.protocol import (
     BatchScores,
@@ -64,16 +65,16 @@ def explain(
     batch = model.score([sentence])
     [scores], factors = batch.arcs, _factors(batch)
     search = partial(decoder.trees, options=ParseOptions())
-    marginals = search(scores, factors=factors).marginals()
+    marginals = search(scores, terms=terms_of_sentence(terms_of(batch), 0)).marginals()
     try:
-        heads, trees = _compared(partial(search, factors=factors), scores, m, h, rival)
+        heads, trees = _compared(partial(search, terms=factors), scores, m, h, rival)
     except InfeasibleError:
         if not isinstance(model, PruningModel):
             raise OptionError(f"no tree has the heads of word {m} that are asked for") from None
         # One of the heads was pruned: too improbable to be scored by default.
         batch = model.score_unpruned([sentence])
         [scores], factors = batch.arcs, _factors(batch)
-        heads, trees = _compared(partial(search, factors=factors), scores, m, h, rival)
+        heads, trees = _compared(partial(search, terms=factors), scores, m, h, rival)
     features = model.features(sentence)
     if factors:
         arc = _tree_contrast(marginals, factors, features, sentence, m, trees)

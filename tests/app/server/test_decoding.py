@@ -19,7 +19,9 @@ BANK = [CROSSING, *toy_treebank(2, seed=3)]
 @pytest.fixture(scope="module", params=[False, True], ids=["crossing", "projective"])
 def parser(request: pytest.FixtureRequest) -> Parser:
     projective = bool(request.param)
-    return Parser(weighted_model(2, projective=projective, threshold=None), projective, "single")
+    model = weighted_model(2, projective=projective, threshold=None)
+    model.first_share, model.first_temperature = 0.4, 3.0
+    return Parser(model, projective, "single")
 
 
 def decoded(parser: Parser, own: Constraints | None = None, **asked: object) -> list[Decoded]:

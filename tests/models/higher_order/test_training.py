@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from support.higher_order_models import weighted_model
 from support.small_treebank import WORKED, toy_treebank
 
@@ -14,9 +11,11 @@ from crossarc import Parser
 from crossarc.inference.higher.problem import FACTORS
 from crossarc.models.graph import GraphOptions
 from crossarc.models.higher_order import training
-from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel, surviving_arcs
+from crossarc.models.higher_order.calibration import calibrate
+from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel
 from crossarc.models.higher_order.objectives import Trees, _difference
-from crossarc.models.higher_order.training import calibrate, train_higher_order
+from crossarc.models.higher_order.pruning import surviving_arcs
+from crossarc.models.higher_order.training import train_higher_order
 from crossarc.models.kinds import RootRule
 from crossarc.treebank import sample
 
@@ -79,43 +78,6 @@ def test_arcs_that_are_pruned_are_not_scored() -> None:
     np.testing.assert_array_equal(some, np.where(allowed, whole, 0.0))
     for one, square in zip(FactoredScores(model, encoded, allowed).arcs, squares, strict=True):
         np.testing.assert_array_equal(one > -np.inf, square)
-
-
-@pytest.mark.parametrize("projective", [True, False])
-def test_temperatures_have_the_least_loss(projective: bool) -> None:
-    """For heads drawn from the marginals: log-loss where those are exact, else Brier score."""
-    model, whole = weighted_model(2, projective=projective), toy_treebank(16, seed=8)
-    held_out = [one.copy() for one in whole for _ in one]
-    drawn = [m for one in whole for m in range(1, len(one) + 1)]  # the word whose head is known
-    trees, rng, hidden = Trees(projective, "single"), np.random.default_rng(2), 1.4
-
-    def marginals(temperature: float) -> list[NDArray[np.float64]]:
-        model.temperature = temperature
-        scores = model.score(held_out)
-        found: list[NDArray[np.float64]] = trees.of(scores.arcs, scores.factors).marginals()
-        return found
-
-    for sentence, m, table in zip(held_out, drawn, marginals(hidden), strict=True):
-        heads = np.full(len(sentence), -1)
-        heads[m - 1] = rng.choice(len(table), p=table[:, m] / table[:, m].sum())
-        sentence.heads = heads
-    training.calibrate(model, model.encode(held_out, gold=True), trees)
-    fitted = model.temperature
-    assert 0.25 < fitted < 3.5
-
-    def log_loss(temperature: float) -> float:
-        triples = zip(held_out, drawn, marginals(temperature), strict=True)
-        return sum(-math.log(table[s.heads[m - 1], m]) for s, m, table in triples)
-
-    def brier(temperature: float) -> float:
-        return sum(
-            (table[h, m] - (h == sentence.heads[m - 1])) ** 2
-            for sentence, m, table in zip(held_out, drawn, marginals(temperature), strict=True)
-            for h in range(len(sentence) + 1)
-        )
-
-    loss = log_loss if projective else brier
-    assert loss(fitted) < min(loss(fitted * factor) for factor in (0.7, 1.4))
 
 
 @pytest.mark.parametrize("factor", FACTORS, ids=lambda factor: factor.name)

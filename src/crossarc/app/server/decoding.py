@@ -16,18 +16,17 @@ from crossarc.app.server.relations import Relations
 from crossarc.app.server.schema import Constraints, ParseRequest
 from crossarc.errors import TreebankError
 from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution, constrain
-from crossarc.inference.factors import Given
+from crossarc.models.distributions import terms_of, terms_of_sentence, trees_of
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import (
     ArcIndex,
     BatchScores,
     PruningModel,
     ScoringModel,
-    factors_of,
     labelled_scores,
 )
 from crossarc.parser import Parser
-from crossarc.parser.decoding import crossing_trees, information_of_heads
+from crossarc.parser.decoding import information_of_heads
 from crossarc.treebank import Sentence
 from crossarc.trees import Tree
 
@@ -134,7 +133,7 @@ class _Batch:
             self._prunes = False
             self.batch = self._score(range(len(sentences)))
             self.scores = self._constrained_scores()
-        self.factors = factors_of(self.batch)
+        self.terms = terms_of(self.batch)
         projective = parser.projective if request.projective is None else request.projective
         self.family: type[TreeDistribution[Any]] = ProjectiveTrees if projective else SpanningTrees
 
@@ -168,8 +167,8 @@ class _Batch:
         found = SpanningTrees(own, root="multi", threads=1).log_partition() if own else []
         return -np.inf not in found
 
-    def _factors(self, k: int) -> dict[str, Given]:
-        return {name: parts[k] for name, parts in self.factors.items()}
+    def _terms(self, k: int) -> dict[str, Any]:
+        return terms_of_sentence(self.terms, k)
 
     def decode(self) -> list[Decoded]:
         """The sentences with their trees."""
@@ -230,14 +229,14 @@ class _Batch:
 
     def _trees(self) -> list[TreeDistribution]:
         return [
-            self._feasible(self.scores[k], self._factors(k), self.family)
+            self._feasible(self.scores[k], self._terms(k), self.family)
             if self.constraints[k]
-            else _distribution(self.family, self.scores[k], self.parser.root, self._factors(k))
+            else _distribution(self.family, self.scores[k], self.parser.root, self._terms(k))
             for k in range(len(self.sentences))
         ]
 
     def _feasible(
-        self, scores: Floats, factors: dict[str, Given], family: type[TreeDistribution[Any]]
+        self, scores: Floats, terms: dict[str, Any], family: type[TreeDistribution[Any]]
     ) -> TreeDistribution:
         """The trees under constraints, which count more than projectivity and a single root."""
         attempts: list[tuple[type[TreeDistribution[Any]], RootRule]] = [
@@ -250,7 +249,7 @@ class _Batch:
             # Factors leave the trees possible that arcs do.
             found = trees(scores, root=root, threads=1)
             if found.log_partition() > -np.inf:
-                return _distribution(trees, scores, root, factors) if factors else found
+                return _distribution(trees, scores, root, terms) if terms else found
         raise _no_tree()
 
     def _closest(self, k: int) -> list[int]:
@@ -282,7 +281,7 @@ class _Batch:
         numbers = {m: self.labels[label] for m, label in own.labels.items() if label in self.labels}
         [scores] = labelled_scores(self._score([k]))
         fixed = constrain(scores, own.heads, own.forbidden, numbers)
-        trees = self._feasible(fixed, self._factors(k), self.family)
+        trees = self._feasible(fixed, self._terms(k), self.family)
         return [
             Ranked(
                 tree.heads.tolist(),
@@ -301,19 +300,17 @@ class _Batch:
         tree = best
         if compare != "best":
             family = ProjectiveTrees if compare == "projective" else SpanningTrees
-            tree = self._feasible(self.scores[k], self._factors(k), family).argmax()
-        wide = _distribution(SpanningTrees, self.scores[k], "multi", self._factors(k))
+            tree = self._feasible(self.scores[k], self._terms(k), family).argmax()
+        wide = _distribution(SpanningTrees, self.scores[k], "multi", self._terms(k))
         # Both by the score of the model, so that a reader can tell which is the better one.
         difference = float(wide.log_prob(tree)) - float(wide.log_prob(Tree(result.heads)))
         return Ranked(tree.heads.tolist(), [], (result.log_prob or 0.0) + difference)
 
 
 def _distribution(
-    family: type[TreeDistribution[Any]], scores: Floats, root: RootRule, factors: dict[str, Given]
+    family: type[TreeDistribution[Any]], scores: Floats, root: RootRule, terms: dict[str, Any]
 ) -> TreeDistribution:
-    own: Any = crossing_trees if factors and family is SpanningTrees else family
-    trees: TreeDistribution = own(scores, root=root, threads=1, **factors)
-    return trees
+    return trees_of(scores, terms, projective=family is ProjectiveTrees, root=root, threads=1)
 
 
 def _no_tree() -> RefusalError:

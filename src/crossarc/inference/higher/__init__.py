@@ -12,12 +12,14 @@ branching      branch and bound for what they leave open
 ranking        k best trees
 ilp            integer linear programmes
 beliefs        belief propagation
+interpolation  its probabilities interpolated with exact ones of arcs only
 sums           sums over trees
 trees          `HigherOrderTrees`
 """
 
 from __future__ import annotations
 
+from crossarc.inference.higher.interpolation import FirstOrder
 from crossarc.inference.higher.trees import HigherOrderTrees
 
-__all__ = ["HigherOrderTrees"]
+__all__ = ["FirstOrder", "HigherOrderTrees"]

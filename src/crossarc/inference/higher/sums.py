@@ -22,6 +22,7 @@ from crossarc.inference.higher.beliefs import (
     propagate,
 )
 from crossarc.inference.higher.branching import solve
+from crossarc.inference.higher.interpolation import FirstOrder, Interpolation
 from crossarc.inference.higher.packing import arcs_of, problems_of
 from crossarc.inference.higher.problem import FACTORS, Arcs, Problem, Problems, problem_view
 from crossarc.inference.higher.tables import FactorTable, tree_scores
@@ -60,6 +61,7 @@ class TreeSums:
         grand_sibling: Given | Sequence[Given] | None = None,
         tri_sibling: Given | Sequence[Given] | None = None,
         max_modifiers: Any = None,
+        first_order: FirstOrder | Sequence[FirstOrder] | None = None,
         lengths: Sequence[int] | None = None,
         bp_tolerance: float = BP_TOLERANCE,
         bp_iterations: int = BP_ITERATIONS,
@@ -73,6 +75,9 @@ class TreeSums:
         require_room(type(self), scores)
         self._batch, self._threads = Batch(scores, lengths), threads
         self._limits = None if max_modifiers is None else read_limits(max_modifiers, self._batch)
+        self._interpolation = None
+        if first_order is not None:
+            self._interpolation = Interpolation(first_order, self._batch, root)
         given = (sibling, grandchild, grand_sibling, tri_sibling)
         self._factors = {
             factor.name: FactorTable(factor, one, self._batch, self._arcs)
@@ -96,7 +101,7 @@ class TreeSums:
     def marginals(self, part: str = "arc") -> Any:
         """Approximate probability of each arc, in the shape of the scores; read-only.
 
-        Exact with arc scores only.
+        Exact with arc scores only. `first_order` has its share in those of arcs.
 
         Args:
             part: "arc", or a factor for its parts: in its shape, or for `Parts` one number each.
@@ -107,7 +112,10 @@ class TreeSums:
         return self._each(lambda index: self._marginals(index, part))
 
     def entropy(self) -> Any:
-        """The Bethe approximation of the entropy, in nats: log Z minus the expected score."""
+        """The Bethe approximation of the entropy, in nats: log Z minus the expected score.
+
+        With `first_order`, the mean of it and of the exact one, by their shares.
+        """
         return self._each(self._entropy)
 
     def log_prob(self, tree: Tree | Sequence[Tree]) -> Any:
@@ -189,29 +197,38 @@ class TreeSums:
         return {name: one for name, one in self._factors.items() if one.forbids(index)}
 
     def _marginals(self, index: int, part: str) -> Floats:
+        if part != "arc":
+            beliefs = self._beliefs[index]
+            self._feasible(index, beliefs.arcs)
+            table = self._factors[part].in_given_shape(index, beliefs.parts(part))
+        else:
+            table = self._arc_beliefs(index)
+            if self._interpolation is not None:
+                table = self._interpolation.marginals(index, table)
+        table.flags.writeable = False
+        return table
+
+    def _arc_beliefs(self, index: int) -> Floats:
+        """In the shape of the scores."""
         from crossarc.inference.runtime.packing import spread_labels
 
-        beliefs, batch = self._beliefs[index], self._batch
-        arcs = self._feasible(index, beliefs.arcs)
-        if part != "arc":
-            table = self._factors[part].in_given_shape(index, beliefs.parts(part))
-        elif batch.labelled:
-            table = np.empty(batch.labelled[index].shape)
-            sums = batch.label_sum(index)
-            spread_labels(batch.labelled[index], batch.square(index), sums, arcs, False, table)
-        else:
-            table = arcs
-        table.flags.writeable = False
+        batch = self._batch
+        arcs = self._feasible(index, self._beliefs[index].arcs)
+        if not batch.labelled:
+            return arcs
+        table = np.empty(batch.labelled[index].shape)
+        sums = batch.label_sum(index)
+        spread_labels(batch.labelled[index], batch.square(index), sums, arcs, False, table)
         return table
 
     def _entropy(self, index: int) -> float:
         beliefs = self._beliefs[index]
-        self._feasible(index, beliefs.arcs)
-        expected = [_expectation(self._marginals(index, "arc"), self._batch.scores(index))]
+        expected = [_expectation(self._arc_beliefs(index), self._batch.scores(index))]
         for name, one in self._factors.items():
             expected.append(_expectation(beliefs.parts(name), one.table(index)))
         # That of an approximation may fall below 0.
-        return max(0.0, beliefs.log_partition - exact_sum(expected))
+        bethe = max(0.0, beliefs.log_partition - exact_sum(expected))
+        return bethe if self._interpolation is None else self._interpolation.entropy(index, bethe)
 
     def _log_prob(self, index: int, tree: Tree) -> float:
         arcs, heads = arc_scores(self._batch, index, tree), tree.heads

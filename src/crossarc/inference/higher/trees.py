@@ -60,6 +60,10 @@ class HigherOrderTrees(TreeSums):
             each other on one side, t the innermost.
         max_modifiers: the most modifiers that a node may have: one number for all of them, the
             root included, or n + 1 of them, index 0 the root; for a batch one number or a list.
+        first_order: `FirstOrder(share, offset)`, for a batch a list: `share` of the probabilities
+            (`marginals` of arcs, `min_risk`, `entropy`) is that of the distribution without factors
+            and limits whose scores are `scores + offset`. Best trees, log Z and `log_prob` do not
+            depend on it.
         lengths: for padded arrays (sentences, n+1, n+1[, labels]): the words of each sentence.
         bp_tolerance, bp_iterations: belief propagation ends when no probability changes by more in
             an iteration, or after so many.

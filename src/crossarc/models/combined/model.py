@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crossarc.errors import ModelError
-from crossarc.inference import HigherOrderTrees, ProjectiveTrees, SpanningTrees
+from crossarc.inference.higher.beliefs import BP_TOLERANCE
 from crossarc.models.checks import Fields
+from crossarc.models.distributions import terms_of, trees_of
 from crossarc.models.kinds import RootRule, find_kind, kind_names
 from crossarc.models.protocol import (
     ArcIndex,
@@ -28,7 +29,6 @@ from crossarc.models.protocol import (
     Described,
     Part,
     ScoringModel,
-    factors_of,
     has_approximate_sums,
     order_of,
 )
@@ -55,11 +55,14 @@ class Member:
 
     def log_marginals(self, batch: BatchScores, threads: int | None) -> list[Floats]:
         """log p(h -> m) of each sentence, -inf on the diagonal and in column 0."""
-        factors: dict[str, Any] = factors_of(batch)
-        family: Any = HigherOrderTrees if factors else SpanningTrees
-        if self.projective:
-            family = ProjectiveTrees
-        trees = family(list(batch.arcs), root=self.root, threads=threads, **factors)
+        trees = trees_of(
+            list(batch.arcs),
+            terms_of(batch),
+            projective=self.projective,
+            root=self.root,
+            threads=threads,
+            bp_tolerance=BP_TOLERANCE,
+        )
         return [_log_marginals(table) for table in trees.marginals()]
 
     @property

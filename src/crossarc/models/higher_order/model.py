@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference import ProjectiveTrees, SpanningTrees
-from crossarc.inference.constraints import constrain
 from crossarc.inference.factors import Parts
-from crossarc.inference.pruning import prune
+from crossarc.inference.higher import FirstOrder
 from crossarc.models.checks import Fields, weights_fit
 from crossarc.models.encode import Encoded, permitted_counts
 from crossarc.models.features import arc_plan
@@ -28,6 +26,7 @@ from crossarc.models.first_order.scorers import TABLE_BITS, Arcs, ArcScorer, Lab
 from crossarc.models.higher_order.contexts import context_plan, with_contexts
 from crossarc.models.higher_order.explain import FactoredFeatures
 from crossarc.models.higher_order.parts import PartList, PartScorer
+from crossarc.models.higher_order.pruning import surviving_arcs
 from crossarc.models.higher_order.templates import FACTOR_NAMES, part_plan
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import ArcIndex, Described, of_sentences
@@ -35,17 +34,13 @@ from crossarc.models.storage import check_format
 from crossarc.once import once
 from crossarc.treebank import Sentence
 
-__all__ = ["FactoredScores", "HigherOrderModel", "surviving_arcs"]
+__all__ = ["FactoredScores", "HigherOrderModel"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _FORMAT = 2
-
-# Ordinary sentences stay far below: this is a third of a second and some hundred megabytes. What
-# no model can make sense of keeps fewer heads a word until it is below, too.
-_MOST_INSTANCES, _FEWER_HEADS = 2e7, (16, 8, 4)
 
 # By whether trees are projective, below `crossarc.inference`.
 _SLOW_KERNELS = {
@@ -84,6 +79,9 @@ class HigherOrderModel(Described):
 
     Attributes:
         temperature, label_temperature: what scores are divided by.
+        first_share, first_temperature: where probabilities are approximate, those of the
+            first-order model, whose scores are divided by this, have this share in them. With
+            share 0 they are left as they are.
     """
 
     kind = "graph"
@@ -103,6 +101,7 @@ class HigherOrderModel(Described):
         self.first, self.order, self.labels = first, order, first.labels
         self.projective, self.root = projective, root
         self.temperature = self.label_temperature = 1.0
+        self.first_share, self.first_temperature = 0.0, 1.0
         self._bits, self._threshold = bits, threshold
         encoder = first.encoder
         words = encoder.atoms, encoder.attributes
@@ -228,6 +227,7 @@ class HigherOrderModel(Described):
             "labels": str(len(self.labels)),
             "weights": ", ".join(f"{name} {count:,}" for name, count in tables.items()),
             "temperatures": f"{self.temperature:.2f}, {self.label_temperature:.2f}",
+            "share of first order": f"{self.first_share:.2f}, at {self.first_temperature:.2f}",
         }
 
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -250,6 +250,8 @@ class HigherOrderModel(Described):
             "threshold": self._threshold,
             "temperature": self.temperature,
             "label_temperature": self.label_temperature,
+            "first_share": self.first_share,
+            "first_temperature": self.first_temperature,
             "first": self.first.metadata(),
         }
 
@@ -285,6 +287,9 @@ class HigherOrderModel(Described):
         )
         model.temperature = about.number("temperature", 0.0)
         model.label_temperature = about.number("label_temperature", 0.0)
+        if "first_share" in metadata:  # not in files of models that were calibrated without
+            model.first_share = about.number("first_share", -math.ulp(0.0), 1.0 + math.ulp(1.0))
+            model.first_temperature = about.number("first_temperature", 0.0)
         for name, scorer in model.scorers.items():
             scorer.restore({part: tensors[f"{name}_{part}"] for part in Scorer.PARTS})
         return model
@@ -310,6 +315,29 @@ class FactoredScores:
             name: parts.split(self.part_scores(name, parts))
             for name, parts in self.part_lists.items()
         }
+
+    @once
+    def first_order(self) -> list[FirstOrder] | None:
+        """What probabilities are interpolated with, where those of arcs and parts are approximate.
+
+        The first-order model scores the arcs that it has kept.
+        """
+        model = self._model
+        if not model.first_share:
+            return None
+        return [
+            FirstOrder(model.first_share, offset)
+            for offset in self.first_order_offsets(model.first_temperature)
+        ]
+
+    def first_order_offsets(self, temperature: float) -> list[Floats]:
+        """Scores of the first-order model at a temperature, less those of the arcs; 0 if pruned."""
+        allowed = np.concatenate([np.empty(0), *(one.ravel() for one in self.arcs)]) > -np.inf
+        scores = self._model.first.arcs.scores(self._encoded, self._threads, allowed)
+        squares = self._encoded.split_arcs(scores / temperature)
+        for square, arcs in zip(squares, self.arcs, strict=True):
+            np.subtract(square, arcs, out=square, where=arcs > -np.inf)
+        return squares
 
     def part_scores(self, factor: str, parts: PartList) -> Floats:
         """The scores of any parts of a factor."""
@@ -338,70 +366,3 @@ class FactoredScores:
         arcs = self._model.tree_arcs(self._encoded, np.concatenate(trees))
         table = self._model.label_log_probs(arcs, self._threads)
         return np.split(table, np.cumsum(self._encoded.sizes)[:-1])
-
-
-def surviving_arcs(
-    first: LinearModel,
-    encoded: Encoded,
-    given: Sequence[Ints] | None = None,
-    *,
-    projective: bool,
-    root: RootRule,
-    threshold: float | None = None,
-    threads: int | None = None,
-) -> Bools:
-    """Which arcs of all sentences stay after pruning by a first-order model, flat.
-
-    Those of the best tree always do, for a model of all trees also those of the best projective
-    one, so that both kinds of trees are possible.
-
-    Args:
-        given: heads of each sentence that are certain, -1 for others.
-    """
-    # Temperatures are not used: models of folds have none.
-    scores = encoded.split_arcs(first.arcs.scores(encoded, threads))
-    options: dict[str, Any] = {"threshold": threshold, "threads": threads}
-    allowed = [np.empty(0, np.bool_)] * len(scores)
-    free = [k for k in range(len(scores)) if given is None or (given[k] < 0).all()]
-    some = [scores[k] for k in free]
-    trees_of: dict[str, Any] = {"projective": projective, "root": root, **options}
-    for k, one in zip(free, prune(some, **trees_of), strict=True):
-        allowed[k] = one > -np.inf
-        for most in _FEWER_HEADS:
-            if _instance_bound(allowed[k]) > _MOST_INSTANCES:
-                allowed[k] = prune(scores[k], max_heads=most, **trees_of) > -np.inf
-    if not projective:
-        trees: Any = ProjectiveTrees(some, root=root, threads=threads)
-        for k, tree in zip(free, trees.argmax(), strict=True):
-            allowed[k][tree.heads, np.arange(1, len(allowed[k]))] = True
-    for k, heads in enumerate(given or ()):
-        if (heads >= 0).any():
-            allowed[k] = _prune_given(scores[k], heads, projective, root, options) > -np.inf
-    return np.concatenate([np.empty(0, np.bool_), *(mask.ravel() for mask in allowed)])
-
-
-def _instance_bound(allowed: Bools) -> float:
-    """About how many rule instances the grandchildren of a sentence make."""
-    counts = [part.sum(axis=1, dtype=np.float64) for part in (np.tril(allowed), np.triu(allowed))]
-    heads = np.maximum(allowed.sum(axis=0), 1)
-    return float(heads @ (counts[0] ** 2 + counts[1] ** 2))
-
-
-def _prune_given(
-    scores: Floats, heads: Ints, projective: bool, root: RootRule, options: dict[str, Any]
-) -> Floats:
-    """The pruned scores of a sentence some of whose heads are certain, by the trees that it has.
-
-    Heads that cross, or several at the root, count more than the rule against them.
-    """
-    fixed = constrain(scores, heads={m: int(h) for m, h in enumerate(heads, 1) if h >= 0})
-    attempts: list[tuple[bool, RootRule]] = [
-        (projective, root),
-        (False, root),
-        (projective, "multi"),
-    ]
-    for is_projective, rule in attempts:
-        family: Any = ProjectiveTrees if is_projective else SpanningTrees
-        if family(fixed, root=rule, threads=1).log_partition() > -np.inf:
-            return np.asarray(prune(fixed, projective=is_projective, root=rule, **options))
-    return np.asarray(prune(fixed, projective=False, root="multi", **options))

@@ -8,7 +8,6 @@ Then passes over the treebank change the weights of arcs and parts by an objecti
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,21 +21,21 @@ from crossarc.learning import (
     Progress,
     Rule,
     WeightTable,
-    fit_temperature,
     learnable_heads,
     run_passes,
 )
 from crossarc.models.encode import Encoded
-from crossarc.models.first_order.labels import log_softmax
 from crossarc.models.first_order.model import LinearModel
 from crossarc.models.first_order.scorers import TABLE_BITS, Arcs
 from crossarc.models.first_order.training import adagrad, learn_labels, train_linear
 from crossarc.models.graph import GraphOptions
-from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel, surviving_arcs
+from crossarc.models.higher_order.calibration import calibrate
+from crossarc.models.higher_order.model import FactoredScores, HigherOrderModel
 from crossarc.models.higher_order.objectives import Gradient, Trees, log_linear, max_margin
+from crossarc.models.higher_order.pruning import surviving_arcs
 from crossarc.treebank import Sentence
 
-__all__ = ["calibrate", "train_higher_order"]
+__all__ = ["train_higher_order"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -46,15 +45,8 @@ Ints = NDArray[np.int64]
 _FOLDS, _FOLD_PASSES, _FOLD_DERIVATIVE = 4, 3, 1e-2
 # Less probable arcs are pruned, given whether trees are projective (docs/parser.md).
 _THRESHOLDS = {False: 2e-3, True: 2e-4}
-# A temperature is fitted on about so many words, given whether trees are projective: each of its
-# trials infers all probabilities, by belief propagation where arcs may cross.
-_CALIBRATION_WORDS = {False: 4000, True: 8000}
-_TEMPERATURES = {"lowest": 0.2, "highest": 4.0, "tolerance": 0.05}
-# So exact are probabilities then: a hundredth gives the temperature that 1e-4 does.
-_CALIBRATION_TOLERANCE = 1e-2
 # Margins say nothing of probabilities: without held-out sentences, about what fits Latin-Perseus.
 _MARGIN_TEMPERATURE = 0.45
-_LEAST_PROBABILITY = 1e-12
 _LABEL_RATE = 0.1
 
 
@@ -99,7 +91,7 @@ def train_higher_order(
     if chosen.learner == "maxmargin":
         model.temperature = _MARGIN_TEMPERATURE
     if task.dev is not None:
-        calibrate(model, task.dev, replace(trees, bp_tolerance=_CALIBRATION_TOLERANCE))
+        calibrate(model, task.dev, trees)
     return model
 
 
@@ -294,56 +286,3 @@ def _rule(table: WeightTable, options: GraphOptions) -> Rule:
     if options.learner in ("perceptron", "mira"):
         return Perceptron(table)
     return adagrad(table, options)
-
-
-def calibrate(model: HigherOrderModel, held_out: Encoded, trees: Trees) -> None:
-    """Fit the temperatures on sentences that were not trained on.
-
-    That of projective trees is where the log-loss of the heads is least. Where probabilities come
-    from belief propagation it is the Brier score: a few beliefs that are wrongly near 0 would
-    decide the log-loss. That of labels is where the log-loss of the labels of right heads is least.
-    """
-    model.temperature = model.label_temperature = 1.0
-    step = -(-int(held_out.sizes.sum()) // _CALIBRATION_WORDS[trees.projective])
-    some = held_out.select(np.arange(0, len(held_out.sizes), step))
-    allowed = model.surviving(some, threads=trees.threads)
-    scores = FactoredScores(model, some, allowed, trees.threads)
-    arcs, factors = scores.arcs, scores.factors
-    loss_of_heads = _log_loss if trees.projective else _brier_score
-
-    def loss(temperature: float) -> float:
-        marginals = trees.cooled(arcs, factors, temperature).marginals()
-        return math.fsum(
-            loss_of_heads(table, some.gold_heads(index)) for index, table in enumerate(marginals)
-        )
-
-    model.temperature = fit_temperature(loss, **_TEMPERATURES)
-    _calibrate_labels(model, some, scores, trees.best(arcs, factors))
-
-
-def _log_loss(marginals: Floats, heads: Ints) -> float:
-    """Sum over words with a head of -log p(head); pruned heads add the same at any temperature."""
-    words = np.flatnonzero(heads >= 0) + 1
-    found = np.maximum(marginals[heads[words - 1], words], _LEAST_PROBABILITY)
-    return -float(np.log(found).sum())
-
-
-def _brier_score(marginals: Floats, heads: Ints) -> float:
-    """Sum over words with a head of sum_h (p(h) - [h is the head])^2."""
-    words = np.flatnonzero(heads >= 0) + 1
-    right = marginals[heads[words - 1], words]
-    return float(np.square(marginals[:, words]).sum() - 2.0 * right.sum() + len(words))
-
-
-def _calibrate_labels(
-    model: HigherOrderModel, held_out: Encoded, scores: FactoredScores, best: Sequence[Ints]
-) -> None:
-    """Fit the temperature of labels, on words whose heads are right in the best trees."""
-    gold, labels = held_out.gold_arcs()
-    heads = np.concatenate(best)
-    right = (gold == heads) & (labels >= 0)
-    table = model.label_scorer.scores(model.tree_arcs(held_out, heads).only(right))
-    if right.any():
-        model.label_temperature = fit_temperature(
-            lambda temperature: float(log_softmax(table / temperature, labels[right]))
-        )
