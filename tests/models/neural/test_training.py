@@ -218,6 +218,22 @@ def test_numpy_gives_the_same_scores(tmp_path: Path, monkeypatch: pytest.MonkeyP
         find_kind("neural").restore(tensors, again.model.metadata())
 
 
+def test_reduced_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """bfloat16 has 8 bits: scores are near those of float32, and not the same."""
+    bank = sample()[:20]
+    Parser.train(bank, passes=2, **TINY).save(tmp_path / "model")
+    exact: Any = Parser.load(tmp_path / "model").model
+    monkeypatch.setenv("CROSSARC_PRECISION", "bf16")
+    reduced: Any = Parser.load(tmp_path / "model").model
+    expected = np.concatenate([table.ravel() for table in exact.score(bank).arcs])
+    found = np.concatenate([table.ravel() for table in reduced.score(bank).arcs])
+    errors = np.abs(found - expected)
+    assert 1e-5 < errors.max() < 0.03 * np.abs(expected).max()
+    monkeypatch.setenv("CROSSARC_PRECISION", "int4")
+    with pytest.raises(ModelError, match="CROSSARC_PRECISION must be float32 or bf16: got 'int4'"):
+        Parser.load(tmp_path / "model")
+
+
 @pytest.mark.parametrize("device", ["numpy", "cpu"])
 @pytest.mark.parametrize("pairs", [1, 500, 1 << 20])
 def test_entropies_are_those_of_the_probabilities(

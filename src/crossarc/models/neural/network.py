@@ -16,6 +16,7 @@ Where m is the first modifier, s = h, a learnt vector takes the place of sibling
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -125,7 +126,12 @@ class Network(nn.Module):  # type: ignore[misc]
 
     Args:
         encoder: a module that gives vectors of words, (batch, n+1, `shape.encoder_size`).
+
+    Attributes:
+        reduced: whether the BiLSTM computes in bfloat16, and all else in float32.
     """
+
+    reduced = False
 
     def __init__(self, shape: Shape, encoder: nn.Module | None = None) -> None:
         super().__init__()
@@ -227,7 +233,12 @@ class Network(nn.Module):  # type: ignore[misc]
         if self.context is None:
             return inputs
         packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-        states: Tensor = pad_packed_sequence(self.context(packed)[0], batch_first=True)[0]
+        low = torch.autocast(inputs.device.type, torch.bfloat16) if self.reduced else nullcontext()
+        with low:
+            found = self.context(packed)[0]
+        states: Tensor = pad_packed_sequence(found, batch_first=True)[0]
+        if self.reduced:
+            states = states.float()
         dropped: Tensor = self.projection_dropout(states)
         return dropped
 

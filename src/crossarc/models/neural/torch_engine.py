@@ -133,13 +133,23 @@ def restored_engine(
         pretrained = Pretrained.restore(encoder, shapes)
         if pretrained.size != shape.encoder_size:
             raise ModelError("the encoder of the model has another size: use another model")
-    return TorchEngine(shape, pretrained).to(default_device())
+    engine = TorchEngine(shape, pretrained).to(default_device())
+    engine.network.reduced = _is_reduced()
+    return engine
 
 
 def default_device() -> torch.device:
     """`CROSSARC_DEVICE`, else a GPU if there is one."""
     name = os.environ.get("CROSSARC_DEVICE")
     return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def _is_reduced() -> bool:
+    """Whether `CROSSARC_PRECISION` asks for bfloat16 in the BiLSTM."""
+    name = os.environ.get("CROSSARC_PRECISION") or "float32"
+    if name not in ("float32", "bf16"):
+        raise ModelError(f"CROSSARC_PRECISION must be float32 or bf16: got {name!r}")
+    return name == "bf16"
 
 
 @contextmanager
