@@ -13,6 +13,7 @@ from torch import Tensor
 from crossarc.errors import ScoreError
 from crossarc.inference import factors as arrays
 from crossarc.inference.projective import ProjectiveTrees
+from crossarc.once import once
 
 __all__ = [
     "FactorTensor",
@@ -138,8 +139,12 @@ class Padded:
     """
 
     def __init__(self, shape: Sequence[int], words: Sequence[int], order: int) -> None:
-        self.shape, self._order = tuple(shape), order
-        self._slices = [(slice(n + 1),) * order for n in words]
+        self.shape, self._order, self._words = tuple(shape), order, words
+
+    @once
+    def _slices(self) -> list[tuple[slice, ...]]:
+        """Where the numbers of each sentence lie in its part of the tensor."""
+        return [(slice(n + 1),) * self._order for n in self._words]
 
     def own(self, index: int) -> tuple[slice, ...]:
         """Where the numbers of a sentence lie in its part of the tensor."""
