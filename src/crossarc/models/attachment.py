@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crossarc.inference import ProjectiveTrees, SpanningTrees
+from crossarc.models.distributions import bounded_slices, trees_of
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import BatchScores, factors_of, tree_arcs
 from crossarc.treebank import Sentence
+from crossarc.trees import Tree
 
-__all__ = ["attachment_scores", "bounded_slices"]
-
-Floats = NDArray[np.float64]
-
-# Factors of several arcs are in memory for so many arcs at a time.
-_ARCS_AT_ONCE = 100_000
+__all__ = ["attachment_scores"]
 
 
 def attachment_scores(
@@ -35,14 +29,19 @@ def attachment_scores(
     Subtypes of labels do not count.
 
     Args:
-        batch: the scores of the sentences; in higher order, for projective trees.
+        batch: the scores of the sentences.
         labels: the relations of the model.
     """
-    family: Any = ProjectiveTrees if projective else SpanningTrees
-    best = []
+    best: list[Tree] = []
     for part in bounded_slices(batch.arcs):
-        factors = factors_of(batch, part)
-        best += family(batch.arcs[part], root=root, threads=threads, **factors).argmax()
+        trees = trees_of(
+            batch.arcs[part],
+            factors_of(batch, part),
+            projective=projective,
+            root=root,
+            threads=threads,
+        )
+        best += trees.argmax()
     log_probs = batch.label_log_probs([tree_arcs(tree.heads) for tree in best])
     types = np.array([_type(name) for name in labels], object)
     right, labelled, words = 0, 0, 0
@@ -53,18 +52,6 @@ def attachment_scores(
         labelled += int((same_head & (types[logs.argmax(axis=1)] == own)).sum())
         words += int((sentence.heads >= 0).sum())
     return {"las": 100.0 * labelled / words, "uas": 100.0 * right / words}
-
-
-def bounded_slices(arcs: Sequence[Floats]) -> Iterator[slice]:
-    """The sentences of a batch one part after the other, each of a bounded number of arcs."""
-    begin, size = 0, 0
-    for index, one in enumerate(arcs):
-        if size and size + one.size > _ARCS_AT_ONCE:
-            yield slice(begin, index)
-            begin, size = index, 0
-        size += one.size
-    if size:
-        yield slice(begin, len(arcs))
 
 
 def _type(relation: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,15 @@ from crossarc.inference import HigherOrderTrees, ProjectiveTrees, SpanningTrees,
 from crossarc.models.kinds import RootRule
 from crossarc.models.protocol import BatchScores, InterpolatedBatch, factors_of
 
-__all__ = ["terms_of", "terms_of_sentence", "trees_of"]
+__all__ = ["bounded_slices", "terms_of", "terms_of_sentence", "trees_of"]
 
 Floats = NDArray[np.float64]
 #: What a distribution is given beside the scores of arcs, by the name of its argument.
 Terms = Mapping[str, Any]
 
 _FIRST_ORDER = "first_order"
+# Factors of several arcs are in memory for so many arcs at a time.
+_ARCS_AT_ONCE = 100_000
 
 
 def terms_of(batch: BatchScores) -> dict[str, list[Any]]:
@@ -60,3 +62,15 @@ def trees_of(
         given.pop(_FIRST_ORDER, None)
     trees: TreeDistribution[Any] = family(scores, root=root, threads=threads, **given)
     return trees
+
+
+def bounded_slices(arcs: Sequence[Floats]) -> Iterator[slice]:
+    """The sentences of a batch one part after the other, each of a bounded number of arcs."""
+    begin, size = 0, 0
+    for index, one in enumerate(arcs):
+        if size and size + one.size > _ARCS_AT_ONCE:
+            yield slice(begin, index)
+            begin, size = index, 0
+        size += one.size
+    if size:
+        yield slice(begin, len(arcs))

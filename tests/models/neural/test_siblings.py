@@ -415,7 +415,7 @@ def test_held_out_scores_are_those_of_parses(
 ) -> None:
     expected = ca.evaluate(BANK, list(parser.parse(BANK, threads=1)))
     for most in (1, 100_000):  # sentences one by one, and all in one
-        monkeypatch.setattr("crossarc.models.attachment._ARCS_AT_ONCE", most)
+        monkeypatch.setattr("crossarc.models.distributions._ARCS_AT_ONCE", most)
         found = attachment_scores(
             parser.model.score(BANK),  # type: ignore[attr-defined]
             BANK,

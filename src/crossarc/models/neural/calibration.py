@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crossarc.inference import ProjectiveTrees, SpanningTrees, TreeDistribution
 from crossarc.learning import fit_temperature
 from crossarc.learning.expectations import wrong_arcs
-from crossarc.models.attachment import bounded_slices
+from crossarc.models.distributions import bounded_slices, trees_of
 from crossarc.models.neural.kind import NeuralOptions
 from crossarc.models.neural.losses import Family
 from crossarc.models.neural.model import NeuralModel, NeuralScores
@@ -79,17 +78,10 @@ def _log_loss(
             np.where(wrong_arcs(own) > 0.0, -np.inf, one)
             for own, one in zip(heads[part], arcs, strict=True)
         ]
+        options: dict[str, Any] = {"projective": family.projective, "root": family.root}
         free, bound = (
-            np.array(_trees(family, some, factors, threads).log_partition())
+            np.array(trees_of(some, factors, threads=threads, **options).log_partition())
             for some in (arcs, known)
         )
         loss += float((free - bound)[bound > -np.inf].sum())
     return loss
-
-
-def _trees(
-    family: Family, arcs: list[Floats], factors: Mapping[str, Any], threads: int | None
-) -> TreeDistribution[Any]:
-    kind: Any = ProjectiveTrees if family.projective else SpanningTrees
-    trees: TreeDistribution[Any] = kind(arcs, root=family.root, threads=threads, **factors)
-    return trees
